@@ -1,0 +1,40 @@
+# Two commands do everything on a fresh machine (python3 >= 3.11 and make):
+#   make demo   set up, run the main job on the shipped cases, print what it found
+#   make test   set up, lint, check types, check generated pages, run the tests
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test fast docs lint types bench clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wayproof needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/wayproof fitness evaluate-fixtures --input fixtures/first_wave/engine_room_navigation_fitness_benchmark/input
+
+test: $(VENV)/.installed lint types
+	$(BIN)/python tools/docs.py --check
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+fast: $(VENV)/.installed
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+docs: $(VENV)/.installed
+	$(BIN)/python tools/docs.py
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/fitness_speed.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,433 @@
+"""A result folder, written whole or not at all, and read back with its digests.
+
+A *bundle* is a folder of evidence files and a ``manifest.json`` that names each of them
+with its SHA-256. It is built in a temporary sibling and renamed when it is whole, so
+that an interrupted run leaves nothing that looks like a result:
+
+* ``.NAME.partial-XXXX``: being written, or left behind by a killed run. No reader accepts
+  it, and the next run to the same place sweeps it away once nobody holds its lock.
+* ``.NAME.previous``: the folder that ``--overwrite`` moved aside. It is put back if the
+  run dies between the two renames.
+
+The manifest is the only file that may hold times, host and versions.
+"""
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from wayproof._version import __version__
+from wayproof.canonical import canonical_bytes
+from wayproof.errors import InputError, IntegrityError, OutputError
+
+__all__ = [
+    "MANIFEST_NAME",
+    "BundleWriter",
+    "DigestWriter",
+    "FileDigest",
+    "Manifest",
+    "digest_file",
+    "read_manifest",
+    "verify_digests",
+]
+
+MANIFEST_NAME = "manifest.json"
+SCHEMA_VERSION = "wayproof.bundle/1"
+_PARTIAL_MARK = ".partial-"
+_COPY_BLOCK_BYTES = 1 << 20
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
+    """One file's identity: its size and SHA-256 (64 lower-case hex digits)."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bundle says of itself.
+
+    Attributes
+    ----------
+    kind
+        ``fitness`` or ``recovery``: who can verify it.
+    files
+        Every other file of the folder, by name.
+    inputs
+        Files the results were made from, by role (``tasks``, ``packets``, ``suite``).
+    settings
+        What was asked for; enough to make the same bytes again.
+    limits
+        What the results mean and don't, in whole sentences.
+    varies
+        Times, host, versions, arguments: true of this run only, never hashed.
+    """
+
+    schema_version: str
+    kind: str
+    files: dict[str, FileDigest]
+    inputs: dict[str, FileDigest]
+    settings: dict[str, Any]
+    limits: list[str]
+    varies: dict[str, Any]
+
+
+class DigestWriter:
+    """A binary file that knows its own size and SHA-256 once closed."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("xb")
+        self._hash = hashlib.sha256()
+        self._size_bytes = 0
+
+    def write(self, data: bytes) -> None:
+        """Append ``data``."""
+        self._file.write(data)
+        self._hash.update(data)
+        self._size_bytes += len(data)
+
+    def close(self) -> FileDigest:
+        """Flush to disk and return the digest of all that was written."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        return FileDigest(bytes=self._size_bytes, sha256=self._hash.hexdigest())
+
+    def abandon(self) -> None:
+        """Close without a digest: the folder is going away."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+class BundleWriter:
+    """Write a bundle: ``with BundleWriter(out, kind="fitness") as bundle: …; bundle.commit(…)``.
+
+    Leaving the block without :meth:`commit` removes everything that was written.
+
+    Parameters
+    ----------
+    out
+        The folder to make. Its parent must exist.
+    kind
+        ``fitness`` or ``recovery``.
+    overwrite
+        Replace an existing folder. Without it an existing one is refused.
+
+    Raises
+    ------
+    OutputError
+        When ``out`` exists (and ``overwrite`` is off), its parent doesn't, or the
+        place can't be written to.
+    """
+
+    def __init__(self, out: Path, *, kind: str, overwrite: bool = False) -> None:
+        self._out = out
+        self._kind = kind
+        self._overwrite = overwrite
+        self._started = datetime.now(tz=UTC)
+        self._started_s = time.perf_counter()
+        self._files: dict[str, FileDigest] = {}
+        self._open: dict[str, DigestWriter] = {}
+        self._committed = False
+        self._lock_fd: int | None = None
+        self._partial = self._make_partial()
+
+    # -- lifetime ---------------------------------------------------------------------
+
+    def _make_partial(self) -> Path:
+        out = self._out
+        parent = out.parent
+        if not parent.is_dir():
+            raise OutputError(
+                "the folder to write into doesn't exist",
+                file=str(parent),
+                mend="make it first, or choose another --out",
+            )
+        if not out.name:
+            raise OutputError("not a folder name", file=str(out))
+        previous = self._previous
+        if previous.exists() and not out.exists():
+            previous.rename(out)  # a run died between its two renames
+        _sweep(parent, out.name)
+        if os.path.lexists(out):
+            if not self._overwrite:
+                raise OutputError(
+                    "already exists; nothing was written",
+                    file=str(out),
+                    mend="choose another --out, or say --overwrite",
+                )
+            if not (out / MANIFEST_NAME).is_file() and not _is_empty_folder(out):
+                raise OutputError(
+                    "exists and is not a wayproof bundle, so it is not overwritten",
+                    file=str(out),
+                    mend="choose another --out",
+                )
+        try:
+            partial = Path(tempfile.mkdtemp(prefix=f".{out.name}{_PARTIAL_MARK}", dir=parent))
+        except OSError as error:
+            raise OutputError("can't be written to", file=str(parent), found=str(error)) from None
+        self._lock_fd = _lock(partial)
+        (partial / "scratch").mkdir()
+        return partial
+
+    @property
+    def _previous(self) -> Path:
+        return self._out.with_name(f".{self._out.name}.previous")
+
+    @property
+    def scratch(self) -> Path:
+        """A folder for temporary files, on the same disk; gone when the bundle is done."""
+        return self._partial / "scratch"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._committed:
+            for writer in self._open.values():
+                writer.abandon()
+            shutil.rmtree(self._partial, ignore_errors=True)
+        if self._lock_fd is not None:
+            os.close(self._lock_fd)
+            self._lock_fd = None
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                "could not be written", file=str(self._out), found=str(error)
+            ) from error
+
+    # -- files ------------------------------------------------------------------------
+
+    def open(self, name: str) -> DigestWriter:
+        """Start the evidence file ``name``; it is closed by :meth:`close` or :meth:`commit`."""
+        if _SAFE_NAME.fullmatch(name) is None or name == MANIFEST_NAME:
+            msg = f"not a name for an evidence file: {name!r}"
+            raise ValueError(msg)
+        writer = DigestWriter(self._partial / name)
+        self._open[name] = writer
+        return writer
+
+    def close(self, name: str) -> FileDigest:
+        """Finish one file and return its digest."""
+        digest = self._open.pop(name).close()
+        self._files[name] = digest
+        return digest
+
+    def write(self, name: str, data: bytes) -> FileDigest:
+        """Write a whole file at once."""
+        self.open(name).write(data)
+        return self.close(name)
+
+    def commit(
+        self,
+        *,
+        inputs: Mapping[str, FileDigest],
+        settings: Mapping[str, Any],
+        limits: Sequence[str],
+        varies: Mapping[str, Any] | None = None,
+    ) -> Manifest:
+        """Write the manifest, put the folder in its place, and return the manifest."""
+        for name in list(self._open):
+            self.close(name)
+        shutil.rmtree(self.scratch)
+        manifest = Manifest(
+            schema_version=SCHEMA_VERSION,
+            kind=self._kind,
+            files=dict(sorted(self._files.items())),
+            inputs=dict(sorted(inputs.items())),
+            settings=dict(settings),
+            limits=list(limits),
+            varies={
+                "started_at": self._started.isoformat(timespec="milliseconds"),
+                "finished_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"),
+                "duration_ms": round((time.perf_counter() - self._started_s) * 1000),
+                "wayproof": __version__,
+                "python": platform.python_version(),
+                "platform": platform.platform(),
+                "host": platform.node(),
+                "argv": [_storable(argument) for argument in sys.argv],
+                **(varies or {}),
+            },
+        )
+        manifest_writer = DigestWriter(self._partial / MANIFEST_NAME)
+        manifest_writer.write(canonical_bytes(msgspec.to_builtins(manifest)) + b"\n")
+        manifest_writer.close()
+        _sync_folder(self._partial)
+        # mkdtemp makes private folders; a result is as readable as its neighbours.
+        self._partial.chmod(0o777 & ~_umask())
+        self._swap_in()
+        self._committed = True
+        return manifest
+
+    def _swap_in(self) -> None:
+        previous = self._previous
+        if os.path.lexists(self._out):
+            if not self._overwrite:  # made by somebody else while we were working
+                raise OutputError("was made by another run meanwhile", file=str(self._out))
+            shutil.rmtree(previous, ignore_errors=True)
+            self._out.rename(previous)
+        self._partial.rename(self._out)
+        _sync_folder(self._out.parent)
+        shutil.rmtree(previous, ignore_errors=True)
+
+
+def _storable(argument: str) -> str:
+    return argument.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _sync_folder(path: Path) -> None:
+    if os.name == "nt":
+        return  # Windows can't open a folder to sync it
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold a lock on ``folder`` that the system drops when this process ends."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def _sweep(parent: Path, name: str) -> None:
+    """Remove what killed runs to the same place left behind."""
+    for leftover in parent.glob(f".{_glob_escaped(name)}{_PARTIAL_MARK}*"):
+        with contextlib.suppress(OSError):
+            fd = _lock(leftover)
+            if fd is not None:
+                shutil.rmtree(leftover, ignore_errors=True)
+                os.close(fd)
+
+
+def _glob_escaped(name: str) -> str:
+    import glob
+
+    return glob.escape(name)
+
+
+# -- reading --------------------------------------------------------------------------
+
+
+def digest_file(path: Path) -> FileDigest:
+    """Size and SHA-256 of a file, read in blocks."""
+    digest = hashlib.sha256()
+    size_bytes = 0
+    with path.open("rb") as file:
+        while block := file.read(_COPY_BLOCK_BYTES):
+            digest.update(block)
+            size_bytes += len(block)
+    return FileDigest(bytes=size_bytes, sha256=digest.hexdigest())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a bundle's manifest.
+
+    Raises
+    ------
+    InputError
+        When ``folder`` is not a whole bundle: missing, still being written, left behind
+        by a killed run, or without a readable manifest.
+    """
+    if not folder.is_dir():
+        raise InputError("not a folder", file=str(folder), expected="a bundle's folder")
+    if _PARTIAL_MARK in folder.resolve().name:
+        raise InputError("an unfinished run, not a result", file=str(folder), mend="run it again")
+    path = folder / MANIFEST_NAME
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            "no manifest: not a bundle, or an interrupted one",
+            file=str(path),
+            found=error.strerror,
+        ) from None
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError("not a manifest", file=str(path), found=str(error)) from None
+    if manifest.schema_version != SCHEMA_VERSION:
+        raise InputError(
+            "manifest of another version",
+            file=str(path),
+            field="schema_version",
+            expected=SCHEMA_VERSION,
+            found=manifest.schema_version,
+        )
+    for name in manifest.files:
+        if _SAFE_NAME.fullmatch(name) is None or name == MANIFEST_NAME:
+            raise InputError("names a file outside the bundle", file=str(path), found=name)
+    return manifest
+
+
+def _listed(folder: Path) -> Iterator[str]:
+    for entry in sorted(folder.iterdir()):
+        yield entry.name
+
+
+def verify_digests(folder: Path, manifest: Manifest) -> None:
+    """Check that the folder holds exactly the manifest's files, byte for byte.
+
+    Raises
+    ------
+    IntegrityError
+        Naming the first file that is missing, surplus or different.
+    """
+    expected = {MANIFEST_NAME, *manifest.files}
+    for name in _listed(folder):
+        if name not in expected:
+            raise IntegrityError(
+                "file is not named by the manifest",
+                file=str(folder / name),
+                mend="a bundle holds its evidence and nothing else",
+            )
+    for name, digest in sorted(manifest.files.items()):
+        path = folder / name
+        if not path.is_file() or path.is_symlink():
+            raise IntegrityError("file is missing", file=str(path))
+        found = digest_file(path)
+        if found != digest:
+            raise IntegrityError(
+                "digest doesn't match the manifest",
+                file=str(path),
+                expected=f"{digest.bytes} bytes, SHA-256 {digest.sha256}",
+                found=f"{found.bytes} bytes, SHA-256 {found.sha256}",
+            )

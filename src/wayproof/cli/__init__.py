@@ -1,0 +1,121 @@
+"""The command line: the only room that prints, and the only one that exits.
+
+Each command group is a module with ``configure(parser)``, which declares arguments, and
+``run(args) -> int``, which returns an exit status. Only the module of the command that
+was asked for is imported, so ``wayproof --help`` costs little more than Python itself.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+from wayproof._version import __version__
+
+__all__ = ["COMMANDS", "Command", "build_parser", "main"]
+
+
+class Command(NamedTuple):
+    """One top-level command: the module that defines it and its line in ``--help``."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {
+    "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
+    "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
+    "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
+    "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),
+    "verify": Command("wayproof.cli.verify", "check a result folder without trusting who made it"),
+}
+
+EXIT_STATUS_HELP = (
+    "exit status: 0 pass; 1 measured and failed, or a gate failed; "
+    "2 unusable input or arguments, nothing written; 3 integrity failure"
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one message per error, no usage dump, and no abbreviations."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        from wayproof.text import harmless
+
+        self.exit(2, f"{self.prog}: {harmless(message)} (see '{self.prog} --help')\n")
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser; with ``only``, the arguments of that one command are filled in.
+
+    Without ``only`` every command is listed and none is imported, which is all that
+    ``wayproof --help`` needs.
+    """
+    parser = _Parser(
+        prog="wayproof",
+        description="Evidence about an agent's first move, and its recovery after a refusal.",
+        epilog=EXIT_STATUS_HELP,
+    )
+    parser.add_argument("--version", action="version", version=f"wayproof {__version__}")
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="command", required=True
+    )
+    for name, command in COMMANDS.items():
+        sub = commands.add_parser(name, help=command.summary, description=command.summary)
+        if name == only:
+            import_module(command.module).configure(sub)
+    return parser
+
+
+def _chosen(arguments: Sequence[str]) -> str | None:
+    return next((argument for argument in arguments if argument in COMMANDS), None)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: the sole place where errors become text."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    only = _chosen(arguments[:1])
+    parser = build_parser(only)
+    try:
+        args = parser.parse_args(arguments)
+    except SystemExit as stop:  # argparse's --help, --version and errors
+        return int(stop.code or 0)
+    module = import_module(COMMANDS[args.command].module)
+    return run_safely(lambda: int(module.run(args)))
+
+
+def run_safely(command: Callable[[], int]) -> int:
+    """Call ``command`` and turn what it raises into one line on stderr and a status."""
+    from wayproof.errors import WayproofError
+    from wayproof.text import harmless
+
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that can't show a character gets its escape, never a traceback.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        status = command()
+        sys.stdout.flush()
+    except WayproofError as error:
+        print(f"wayproof: {harmless(str(error))}", file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:
+        return _broken_pipe()
+    except KeyboardInterrupt:
+        print("wayproof: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    return status
+
+
+def _broken_pipe() -> int:
+    import os
+
+    # The reader went away (``| head``). Python would complain once more at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
