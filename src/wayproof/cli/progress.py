@@ -1,0 +1,37 @@
+"""A progress line on stderr, when that is a terminal."""
+
+import sys
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Call it with what is done and what there is in all; it redraws at most 200 times."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown = -1
+        self._on = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show the progress."""
+        if not self._on or total == 0:
+            return
+        part = done * 200 // total
+        if part != self._shown:
+            self._shown = part
+            print(f"\r{done:,} of {total:,} {self._what}", end="", file=sys.stderr, flush=True)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._on and self._shown >= 0:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
