@@ -1,7 +1,7 @@
-"""Counts with honest intervals, in integers only.
+"""Counts, percentiles, means and intervals, exact where they can be.
 
-Results are hashed, so nothing here depends on a machine's floating point: shares are
-parts per million, rounded outward at the ends of an interval.
+Results are hashed, so nothing here depends on a machine's floating point: means are
+rationals, and ends of intervals whole parts per million, rounded outward.
 
 The unit of resampling is the *group* (a grid), never the single trial: trials of one
 group are correlated. One index table, fixed by the number of groups, serves every
@@ -9,7 +9,8 @@ stratum, so that differences between strata are not differences between resample
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -20,8 +21,10 @@ __all__ = [
     "RESAMPLES",
     "Interval",
     "agreement_lower_bound",
+    "exact_mean",
     "index_table",
     "intervals_over_groups",
+    "nearest_rank",
 ]
 
 MILLION: Final = 1_000_000
@@ -29,6 +32,28 @@ RESAMPLES: Final = 2_000
 _TAIL_RESAMPLES: Final = RESAMPLES // 40
 """2.5 % of the resamples lie beyond each end of a 95 % interval."""
 _CACHED_TABLE_ENTRIES: Final = 1 << 20
+
+
+def nearest_rank(count: int, percent: int) -> int:
+    """Return the nearest-rank position (from 1) of a percentile among ``count`` values.
+
+    ⌈percent/100 · count⌉, in integers; ``count`` must be at least 1.
+    """
+    return max(1, -(-percent * count // 100))
+
+
+def exact_mean(shares: Mapping[tuple[int, int], int]) -> Fraction | None:
+    """Average fractions given as ``{(part, whole): how many}``; None when there are none.
+
+    Sums are exact rationals, so the mean doesn't depend on the order of its terms.
+    """
+    count = sum(shares.values())
+    if count == 0:
+        return None
+    by_whole: dict[int, int] = {}
+    for (part, whole), times in shares.items():
+        by_whole[whole] = by_whole.get(whole, 0) + part * times
+    return sum((Fraction(part, whole) for whole, part in by_whole.items()), Fraction(0)) / count
 
 
 class Interval(NamedTuple):
