@@ -12,6 +12,7 @@ from wayproof.errors import InputError
 # Each kind of bundle has a module with ``add_arguments(parser)`` and ``check(folder, args)``.
 _KINDS: dict[str, str] = {
     "fitness": "wayproof.cli.verify_fitness",
+    "recovery": "wayproof.cli.verify_recovery",
 }
 
 

@@ -15,18 +15,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check(folder: Path, manifest: Manifest, args: argparse.Namespace) -> list[str]:
     """Audit the bundle and say what was checked, and what no bundle can show."""
-    from wayproof.cli.progress import Progress
+    from wayproof.cli.progress import trial_progress
     from wayproof.recovery.audit import NOT_DETECTABLE, audit_bundle
 
     del args
-    with Progress("trials verified") as progress:
+    with trial_progress("verifying trials") as progress:
         report = audit_bundle(folder, manifest, progress=progress)
     standing = (
         "official suite: its bytes are the pinned ones"
         if report.official
         else "custom suite: certified, but no pin stands behind it"
     )
-    reference = " (the published reference result)" if report.is_reference else ""
+    reference = " (the digest that is published with wayproof)" if report.is_reference else ""
     return [
         f"{folder}: holds",
         f"suite {report.suite_id}, SHA-256 {report.suite_sha256}",

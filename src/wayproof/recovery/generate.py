@@ -8,8 +8,9 @@ target among the free cells; then, per failure kind, the prefix and the injected
 What can't hold the three scenarios is thrown away and drawn again as the next attempt.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -31,6 +32,9 @@ from wayproof.recovery.records import (
 from wayproof.recovery.taxonomy import Kind
 from wayproof.seeded import SplitMix64, stream
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 __all__ = [
     "GENERATOR_NAME",
     "RECIPES",
@@ -43,6 +47,7 @@ __all__ = [
 
 GENERATOR_NAME: Final = "wayproof.recovery.grids/1"
 _MAX_ATTEMPTS: Final = 10_000
+_BLOCK_GRIDS: Final = 64
 _T = TypeVar("_T")
 
 
@@ -134,8 +139,10 @@ def custom_suite_id(recipe: Recipe) -> str:
     return f"custom-{sha256_hex(canonical_bytes(made_from))[:12]}"
 
 
-def suite_lines(recipe: Recipe) -> Iterator[bytes]:
-    """Yield the lines of a suite, each with its line feed; one grid in memory at a time.
+def suite_lines(recipe: Recipe, *, processes: int = 1) -> Iterator[bytes]:
+    """Yield the lines of a suite, each with its line feed; few grids in memory at a time.
+
+    The bytes are the same for any number of processes.
 
     Raises
     ------
@@ -144,8 +151,28 @@ def suite_lines(recipe: Recipe) -> Iterator[bytes]:
     """
     recipe.parameters.check()
     yield record_bytes(_header(recipe)) + b"\n"
-    for number in range(recipe.parameters.grids):
-        yield record_bytes(generate_grid(recipe, number)) + b"\n"
+    if processes == 1:
+        for number in range(recipe.parameters.grids):
+            yield _grid_lines(recipe, range(number, number + 1))
+        return
+    from wayproof.workers import worker_pool
+
+    blocks = (
+        range(first, min(first + _BLOCK_GRIDS, recipe.parameters.grids))
+        for first in range(0, recipe.parameters.grids, _BLOCK_GRIDS)
+    )
+    with worker_pool(processes, tuple) as pool:
+        window: deque[Future[bytes]] = deque()
+        for block in blocks:
+            window.append(pool.submit(_grid_lines, recipe, block))
+            if len(window) > 3 * processes:
+                yield window.popleft().result()
+        while window:
+            yield window.popleft().result()
+
+
+def _grid_lines(recipe: Recipe, numbers: range) -> bytes:
+    return b"".join(record_bytes(generate_grid(recipe, number)) + b"\n" for number in numbers)
 
 
 def _header(recipe: Recipe) -> SuiteHeader:

@@ -5,6 +5,7 @@ RFC 8785 form. Cells are ``[row, column]`` from 0. Every number is an integer wi
 ±(2^53-1): a reader in any language keeps it exactly.
 """
 
+import re
 from typing import Annotated, Final
 
 import msgspec
@@ -16,6 +17,7 @@ __all__ = [
     "FINISH",
     "MAX_BUDGET_PROPOSALS",
     "MAX_COST",
+    "SUITE_ID_PATTERN",
     "SUITE_SCHEMA_VERSION",
     "Action",
     "Cell",
@@ -45,6 +47,8 @@ Budget = Annotated[int, msgspec.Meta(ge=1, le=MAX_BUDGET_PROPOSALS)]
 Cell = tuple[Integer, Integer]
 # ASCII, so that every language sorts ids alike; "(?!\n)" because Python's "$" would
 # let a final line feed through.
+SUITE_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""A suite's own id is shorter than other ids, which are made from it."""
 Identifier = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$(?!\n)")]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 

@@ -1,13 +1,13 @@
 """A run: every scenario x policy x seed of a suite, streamed into a bundle.
 
 The suite is checked once and copied into the bundle; trials are made in blocks of grids,
-policy by policy, in the order of ``results.jsonl``. With several processes each worker
-takes every n-th block and the blocks are written in their order, so the bytes are the
-same for any number of processes.
+policy by policy, in the order of ``results.jsonl``. Workers make blocks side by side,
+and they are written in their order: the bytes are the same for any number of processes.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,13 +16,12 @@ import msgspec
 
 from wayproof.bundle import BundleWriter, FileDigest
 from wayproof.canonical import record_bytes
-from wayproof.errors import InputError, WayproofError
-from wayproof.recovery.policies import CONTROL_SOURCES, PolicySource
-from wayproof.recovery.records import Count, Identifier, ScenarioRecord
+from wayproof.errors import InputError
+from wayproof.recovery.policies import CONTROL_SOURCES
+from wayproof.recovery.records import Count, Identifier
 from wayproof.recovery.suite import (
     PINNED_SUITES,
     SUITE_NAME,
-    LoadedGrid,
     SuiteReader,
     decode_grid_line,
     load_grid,
@@ -32,10 +31,11 @@ from wayproof.recovery.taxonomy import LIMITS
 from wayproof.recovery.trial import Agent, judge_trace, result_record, run_trial
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+    from concurrent.futures import Future
 
 __all__ = [
     "BUNDLE_KIND",
+    "MAX_POLICY_SEEDS",
     "RESULTS_NAME",
     "SUMMARY_NAME",
     "TRACES_NAME",
@@ -50,7 +50,9 @@ BUNDLE_KIND: Final = "recovery"
 TRACES_NAME: Final = "traces.jsonl"
 RESULTS_NAME: Final = "results.jsonl"
 SUMMARY_NAME: Final = "summary.json"
+MAX_POLICY_SEEDS: Final = 100_000
 _BLOCK_TRIALS: Final = 128
+_BLOCKS_PER_WORKER: Final = 3
 
 Progress = Callable[[int, int], None]
 
@@ -113,8 +115,15 @@ def checked_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
     Raises
     ------
     InputError
-        For none, one out of range, or one named twice.
+        For none, too many, one out of range, or one named twice.
     """
+    if len(seeds) > MAX_POLICY_SEEDS:
+        raise InputError(
+            "too many policy seeds",
+            field="--seeds",
+            expected=f"at most {MAX_POLICY_SEEDS}",
+            found=str(len(seeds)),
+        )
     for seed in seeds:
         if not 0 <= seed < 1 << 53:
             raise InputError(
@@ -223,8 +232,7 @@ def _write_trials(
     traces, results = bundle.open(TRACES_NAME), bundle.open(RESULTS_NAME)
     tally = Tally()
     progress(0, total)
-    blocks = _blocks(job, 0, 1) if processes == 1 else _blocks_of_workers(job, processes)
-    with contextlib.closing(blocks):
+    with contextlib.closing(_finished_blocks(job, processes)) as blocks:
         for block in blocks:
             traces.write(block.traces)
             results.write(block.results)
@@ -236,106 +244,58 @@ def _write_trials(
 # -- blocks ---------------------------------------------------------------------------
 
 
-def _blocks(job: _Job, first: int, every: int) -> Iterator[_Block]:
-    """Make the blocks ``first``, ``first + every``, …: in the order of the results."""
-    number = 0
+def _blocks(job: _Job) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield policy and suite lines of each block, in the order of the results."""
     for policy in job.settings.policies:
         with SuiteReader(job.suite) as reader:
             lines = (line for _, line in reader.raw_grids())
             while block := list(islice(lines, job.block_grids)):
-                if number % every == first:
-                    yield _run_block(job.settings, CONTROL_SOURCES[policy], block)
-                number += 1
+                yield policy, block
 
 
-def _run_block(settings: RunSettings, source: PolicySource, lines: list[bytes]) -> _Block:
-    traces, results, tally = [], [], Tally()
+def _run_block(settings: RunSettings, policy: str, lines: list[bytes]) -> _Block:
+    source = CONTROL_SOURCES[policy]
+    traces: list[bytes] = []
+    results: list[bytes] = []
+    tally = Tally()
     for line in lines:
         loaded = load_grid(decode_grid_line(line))
         for scenario in loaded.record.scenarios:
             for seed in settings.policy_seeds:
-                trace_line, result_line = _run_cell(
-                    settings.suite_id, loaded, scenario, source, seed, tally
-                )
-                traces += (trace_line, b"\n")
-                results += (result_line, b"\n")
+                trace, outcome = run_trial(settings.suite_id, loaded, scenario, source, seed)
+                verdict = judge_trace(loaded, scenario, trace)
+                agent = Agent(source.evidence_class, outcome)
+                result = result_record(settings.suite_id, loaded, scenario, trace, verdict, agent)
+                tally.add(result)
+                traces += (record_bytes(trace), b"\n")
+                results += (record_bytes(result), b"\n")
     return _Block(b"".join(traces), b"".join(results), tally)
-
-
-def _run_cell(
-    suite_id: str,
-    loaded: LoadedGrid,
-    scenario: ScenarioRecord,
-    source: PolicySource,
-    seed: int,
-    tally: Tally,
-) -> tuple[bytes, bytes]:
-    trace, outcome = run_trial(suite_id, loaded, scenario, source, seed)
-    verdict = judge_trace(loaded, scenario, trace)
-    result = result_record(
-        suite_id, loaded, scenario, trace, verdict, Agent(source.evidence_class, outcome)
-    )
-    tally.add(result)
-    return record_bytes(trace), record_bytes(result)
 
 
 # -- processes ------------------------------------------------------------------------
 
-
-def _blocks_of_workers(job: _Job, processes: int) -> Iterator[_Block]:
-    """Yield all blocks in order; worker i makes every block whose number is i modulo n.
-
-    Workers are spawned, not forked: they hold none of this process's files and locks,
-    and their pipe to it breaks when it dies, which ends them.
-    """
-    import multiprocessing
-
-    context = multiprocessing.get_context("spawn")
-    workers, pipes = [], []
-    try:
-        for first in range(processes):
-            receiving, sending = context.Pipe(duplex=False)
-            worker = context.Process(
-                target=_work, args=(sending, job, first, processes), daemon=True
-            )
-            worker.start()
-            sending.close()
-            workers.append(worker)
-            pipes.append(receiving)
-        number = 0
-        while (block := _received(pipes[number % processes])) is not None:
-            yield block
-            number += 1
-    finally:
-        for pipe in pipes:
-            pipe.close()
-        for worker in workers:
-            worker.terminate()
-            worker.join()
+_shared: list[RunSettings] = []
+"""In a worker: the settings of its run, handed over once."""
 
 
-def _received(pipe: "Connection") -> _Block | None:
-    try:
-        message = pipe.recv()
-    except (EOFError, OSError):
-        raise InputError(
-            "a worker process died", mend="run with --processes 1, or free some memory"
-        ) from None
-    if isinstance(message, WayproofError):
-        raise message
-    return message if isinstance(message, _Block) else None
+def _finished_blocks(job: _Job, processes: int) -> Generator[_Block, None, None]:
+    """Yield the finished blocks in order, whoever made them."""
+    if processes == 1:
+        for policy, lines in _blocks(job):
+            yield _run_block(job.settings, policy, lines)
+        return
+    from wayproof.workers import worker_pool
+
+    with worker_pool(processes, _shared.append, job.settings) as pool:
+        # A bounded window: as many blocks in flight as keep every worker busy.
+        window: deque[Future[_Block]] = deque()
+        for policy, lines in _blocks(job):
+            window.append(pool.submit(_run_shared_block, policy, lines))
+            if len(window) > _BLOCKS_PER_WORKER * processes:
+                yield window.popleft().result()
+        while window:
+            yield window.popleft().result()
 
 
-def _work(pipe: "Connection", job: _Job, first: int, every: int) -> None:
-    """Make every ``every``-th block and send it; None at the end, or the error."""
-    import signal
-
-    # Ctrl-C reaches the whole group: the parent ends its workers itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(BrokenPipeError):  # the parent is gone
-        try:
-            for block in _blocks(job, first, every):
-                pipe.send(block)
-            pipe.send(None)
-        except WayproofError as error:
-            pipe.send(error)
+def _run_shared_block(policy: str, lines: list[bytes]) -> _Block:
+    return _run_block(_shared[-1], policy, lines)

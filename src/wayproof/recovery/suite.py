@@ -25,6 +25,7 @@ from wayproof.text import quoted
 
 __all__ = [
     "DEFAULT_SUITE",
+    "EXPECTED_RANDOM_WALK",
     "PINNED_SUITES",
     "REFERENCE_RESULTS_SHA256",
     "SUITE_NAME",
@@ -46,8 +47,18 @@ PINNED_SUITES: Final = {
 }
 """SHA-256 of the files of the official suites. Their ids are theirs alone."""
 
-REFERENCE_RESULTS_SHA256: Final = ""
+REFERENCE_RESULTS_SHA256: Final = "8520390d377dc63065e24930e370e0b0c914302e766c86edb3e3a095e3fee7b1"
 """SHA-256 of ``results.jsonl`` of the reference experiment: wfrb-v0, three controls, seeds 0, 1."""
+
+EXPECTED_RANDOM_WALK: Final = {
+    "explorer-sample": (4.626166, 0.557138),
+    "wfrb-v0": (14.547135, 1.618782),
+}
+"""Expected completions and exact recoveries of a random walk, per policy seed.
+
+From :mod:`wayproof.recovery.calibrate`, which takes too long to run each time; a test
+makes them again.
+"""
 
 _MAX_LINE_BYTES: Final = 1 << 26
 _DATA: Final = Path(__file__).parent / "data"
