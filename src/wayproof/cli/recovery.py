@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -115,21 +114,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from wayproof.recovery.run import run_suite
+    from wayproof.recovery.run import RunRequest, run_suite
     from wayproof.recovery.suite import suite_path
     from wayproof.recovery.taxonomy import CONTROLS
 
+    request = RunRequest(
+        suite=suite_path(args.suite),
+        suite_name=args.suite,
+        policies=tuple(args.policy or [control.name for control in CONTROLS]),
+        policy_seeds=_seeds(args.seeds),
+        processes=_processes(args.processes),
+    )
     with trial_progress("running trials") as progress:
-        report = run_suite(
-            suite_path(args.suite),
-            args.out,
-            suite_name=args.suite,
-            policies=tuple(args.policy or [control.name for control in CONTROLS]),
-            policy_seeds=_seeds(args.seeds),
-            processes=_processes(args.processes),
-            overwrite=args.overwrite,
-            progress=progress,
-        )
+        report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
     for line in run_lines(report):
         print(line)
     return 0 if _bench_holds(report.summary) else 1

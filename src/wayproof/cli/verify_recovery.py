@@ -31,8 +31,9 @@ def check(folder: Path, manifest: Manifest, args: argparse.Namespace) -> list[st
         f"{folder}: holds",
         f"suite {report.suite_id}, SHA-256 {report.suite_sha256}",
         f"{standing}; {report.grids} certificates checked",
-        f"{report.trials} trials: every transition checked and replayed; reference controls "
-        f"run again: {report.controls_run_again}; records and summary follow from the traces",
+        f"{report.trials} trials: every transition checked and replayed",
+        f"{report.controls_run_again} trials of reference controls run again: the same steps",
+        "records and summary follow from the traces",
         f"results.jsonl SHA-256 {report.results_sha256}{reference}",
         NOT_DETECTABLE,
     ]

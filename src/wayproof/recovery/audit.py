@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import MANIFEST_NAME, Manifest
+from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file
 from wayproof.canonical import canonical_bytes, decode_record_line, record_bytes
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery.policies import CONTROL_SOURCES
@@ -133,8 +133,9 @@ def audit_bundle(
         the pin that it fails.
     """
     try:
+        _check_regular_files(folder)
         settings = _check_manifest(folder, manifest)
-        scenarios = _check_suite(folder, manifest, settings)
+        scenarios = _check_suite(folder, settings)
         total = scenarios[1] * len(settings.policies) * len(settings.policy_seeds)
         tally = _check_trials(folder, settings, total, progress, memory)
         _check_summary(folder, manifest, tally)
@@ -168,6 +169,14 @@ def _as_integrity(error: InputError) -> IntegrityError:
 
 
 # -- manifest and suite ---------------------------------------------------------------
+
+
+def _check_regular_files(folder: Path) -> None:
+    """Refuse links, pipes and what is missing before anything is opened."""
+    for name in (MANIFEST_NAME, *sorted(_FILES)):
+        path = folder / name
+        if path.is_symlink() or not path.is_file():
+            raise IntegrityError("file is missing", file=str(path), expected="a regular file")
 
 
 def _check_manifest(folder: Path, manifest: Manifest) -> RunSettings:
@@ -216,10 +225,11 @@ def _rising(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sorted(set(values)))
 
 
-def _check_suite(folder: Path, manifest: Manifest, settings: RunSettings) -> tuple[int, int]:
+def _check_suite(folder: Path, settings: RunSettings) -> tuple[int, int]:
     """Check pin, certificates and scenarios; return the numbers of grids and scenarios."""
     path = folder / SUITE_NAME
-    found = manifest.files[SUITE_NAME].sha256
+    # Of the file itself: where the manifest's digest is stale, the pin still speaks.
+    found = digest_file(path).sha256
     _check_pin(path, settings.suite_id, found)
     with SuiteReader(path) as reader:
         suite_id = reader.header.suite_id
@@ -308,7 +318,7 @@ def _trials(suite: Path, settings: RunSettings) -> Iterator[_Trial]:
 
 
 def _checked_trace(trial: _Trial, path: str, line: int, data: bytes) -> tuple[Trace, Verdict]:
-    place = {"file": path, "line": line, "index": f"trial {trial.id}"}
+    place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
     try:
         trace = decode_record_line(data, _trace_decoder)
     except InputError as error:
@@ -353,7 +363,7 @@ def _check_against_control(trial: _Trial, trace: Trace, place: dict[str, Any]) -
 def _checked_result(
     trial: _Trial, judged: tuple[Trace, Verdict], path: str, line: int, data: bytes
 ) -> Result:
-    place = {"file": path, "line": line, "index": f"trial {trial.id}"}
+    place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
     agent = Agent(CONTROL_SOURCES[trial.policy].evidence_class, "ok")
     result = result_record(trial.suite_id, trial.loaded, trial.scenario, *judged, agent)
     expected = record_bytes(result)

@@ -87,7 +87,7 @@ def _exits(grid: Grid, field: list[int], cell: int, *, exact: bool) -> list[int]
 
 
 def expected_counts(grids: Iterable[GridRecord], policy_seeds: int = 2) -> Expectation:
-    """Expected completions and exact recoveries over all cells of a suite."""
+    """Return expected completions and exact recoveries over all cells of a suite."""
     completed = verified = Fraction(0)
     for record in grids:
         for scenario in record.scenarios:

@@ -161,7 +161,7 @@ def suite_lines(recipe: Recipe, *, processes: int = 1) -> Iterator[bytes]:
         range(first, min(first + _BLOCK_GRIDS, recipe.parameters.grids))
         for first in range(0, recipe.parameters.grids, _BLOCK_GRIDS)
     )
-    with worker_pool(processes, tuple) as pool:
+    with worker_pool(processes, _share_nothing) as pool:
         window: deque[Future[bytes]] = deque()
         for block in blocks:
             window.append(pool.submit(_grid_lines, recipe, block))
@@ -169,6 +169,10 @@ def suite_lines(recipe: Recipe, *, processes: int = 1) -> Iterator[bytes]:
                 yield window.popleft().result()
         while window:
             yield window.popleft().result()
+
+
+def _share_nothing() -> None:
+    """Every job says all that it needs."""
 
 
 def _grid_lines(recipe: Recipe, numbers: range) -> bytes:

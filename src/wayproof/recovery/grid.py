@@ -16,8 +16,8 @@ from wayproof.text import quoted
 
 __all__ = ["MAX_CELLS", "NEIGHBOUR_OFFSETS", "Grid"]
 
-MAX_CELLS: Final = 1 << 21
-"""Largest grid that is read, in cells (1,448 squared)."""
+MAX_CELLS: Final = 1 << 20
+"""Largest grid that is read, in cells: 1,024 squared."""
 
 NEIGHBOUR_OFFSETS: Final = ((-1, 0), (0, -1), (0, 1), (1, 0))
 """Up, left, right, down: the neighbours in the order of their [row, column]."""

@@ -15,8 +15,8 @@ from wayproof.recovery.taxonomy import AgentOutcome, CheckName, EvidenceClass, K
 
 __all__ = [
     "FINISH",
-    "MAX_BUDGET_PROPOSALS",
     "MAX_COST",
+    "MAX_TRIAL_STEPS",
     "SUITE_ID_PATTERN",
     "SUITE_SCHEMA_VERSION",
     "Action",
@@ -38,12 +38,12 @@ __all__ = [
 SUITE_SCHEMA_VERSION: Final = "wayproof.recovery-suite/1"
 MAX_COST: Final = 9
 """Highest cost of entering a cell; the lowest is 1."""
-MAX_BUDGET_PROPOSALS: Final = 1 << 22
-"""Highest budget a scenario may have: every run ends."""
+MAX_TRIAL_STEPS: Final = 1 << 18
+"""Most steps a trial may have: every run ends, and its trace fits in a line of 64 MiB."""
 
 Integer = Annotated[int, msgspec.Meta(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
-Budget = Annotated[int, msgspec.Meta(ge=1, le=MAX_BUDGET_PROPOSALS)]
+Budget = Annotated[int, msgspec.Meta(ge=1, le=MAX_TRIAL_STEPS)]
 Cell = tuple[Integer, Integer]
 # ASCII, so that every language sorts ids alike; "(?!\n)" because Python's "$" would
 # let a final line feed through.
@@ -53,7 +53,7 @@ Identifier = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
-class Action(Record, omit_defaults=True, gc=False):
+class Action(Record, frozen=True, omit_defaults=True, gc=False):
     """What a policy proposes: ``{"move": [row, column]}`` or ``{"finish": true}``.
 
     A move names the *cell*, not a direction, so that a move to a cell that isn't
@@ -78,7 +78,7 @@ FINISH: Final = Action(finish=True)
 """The request to end the episode."""
 
 
-class ScenarioRecord(Record):
+class ScenarioRecord(Record, frozen=True):
     """One way to fail on a grid.
 
     Attributes
@@ -100,7 +100,7 @@ class ScenarioRecord(Record):
     scenario_id: Identifier
 
 
-class GridRecord(Record):
+class GridRecord(Record, frozen=True):
     """One grid with its certificate and its scenarios: a line of ``suite.jsonl``.
 
     Attributes
@@ -123,7 +123,7 @@ class GridRecord(Record):
     target: Cell
 
 
-class GeneratorRecord(Record):
+class GeneratorRecord(Record, frozen=True):
     """How the suite was made; enough to make the same bytes again."""
 
     name: str
@@ -131,7 +131,7 @@ class GeneratorRecord(Record):
     seed: Integer
 
 
-class SuiteHeader(Record):
+class SuiteHeader(Record, frozen=True):
     """The first line of ``suite.jsonl``."""
 
     generator: GeneratorRecord
@@ -139,7 +139,7 @@ class SuiteHeader(Record):
     suite_id: Identifier
 
 
-class Step(Record, gc=False):
+class Step(Record, frozen=True, gc=False):
     """One action and the state after it.
 
     Attributes
@@ -162,7 +162,7 @@ class Step(Record, gc=False):
     spent: Count
 
 
-class Trace(Record):
+class Trace(Record, frozen=True):
     """Every step of one trial: a line of ``traces.jsonl``."""
 
     policy: Identifier
@@ -171,7 +171,7 @@ class Trace(Record):
     steps: tuple[Step, ...]
 
 
-class Checks(Record):
+class Checks(Record, frozen=True):
     """The verifier's checks: true, false, or null after the first failure."""
 
     cost_exact: bool | None
@@ -185,7 +185,7 @@ class Checks(Record):
     within_budget: bool | None
 
 
-class Result(Record):
+class Result(Record, frozen=True):
     """What one trial came to: a line of ``results.jsonl``.
 
     Attributes

@@ -40,6 +40,7 @@ __all__ = [
     "SUMMARY_NAME",
     "TRACES_NAME",
     "RunReport",
+    "RunRequest",
     "RunSettings",
     "checked_policies",
     "checked_seeds",
@@ -146,14 +147,32 @@ def _distinct(values: tuple[Any, ...], field: str) -> tuple[Any, ...]:
     return values
 
 
+class RunRequest(NamedTuple):
+    """What to run.
+
+    Attributes
+    ----------
+    suite
+        The suite's file.
+    suite_name
+        How errors call it; the path when None.
+    policies, policy_seeds
+        Every scenario is run with each of both.
+    processes
+        How many worker processes; the bytes are the same for any number.
+    """
+
+    suite: Path
+    suite_name: str | None = None
+    policies: tuple[str, ...] = tuple(CONTROL_SOURCES)
+    policy_seeds: tuple[int, ...] = (0, 1)
+    processes: int = 1
+
+
 def run_suite(
-    suite: Path,
+    request: RunRequest,
     out: Path,
     *,
-    suite_name: str | None = None,
-    policies: tuple[str, ...] = tuple(CONTROL_SOURCES),
-    policy_seeds: tuple[int, ...] = (0, 1),
-    processes: int = 1,
     overwrite: bool = False,
     progress: Progress = lambda _done, _total: None,
 ) -> RunReport:
@@ -161,10 +180,10 @@ def run_suite(
 
     Parameters
     ----------
-    suite
-        The suite's file; ``suite_name`` is how errors call it.
-    processes
-        How many worker processes; the bytes are the same for any number.
+    request
+        What to run.
+    out
+        The folder to make; an existing one is refused without ``overwrite``.
     progress
         Called with the trials done and the trials in all.
 
@@ -173,17 +192,19 @@ def run_suite(
     InputError
         For a suite, policies or seeds that can't be used. Nothing is written.
     """
-    policies, policy_seeds = checked_policies(policies), checked_seeds(policy_seeds)
+    policies = checked_policies(request.policies)
+    policy_seeds = checked_seeds(request.policy_seeds)
+    suite_name = request.suite_name or str(request.suite)
     with BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite) as bundle:
-        suite_id, scenarios = _copy_suite(suite, suite_name, bundle)
+        suite_id, scenarios = _copy_suite(request.suite, suite_name, bundle)
         suite_digest = bundle.close(SUITE_NAME)
-        official = _check_pin(suite_id, suite_digest, suite_name or str(suite))
+        official = _check_pin(suite_id, suite_digest, suite_name)
         settings = RunSettings(policies=policies, policy_seeds=policy_seeds, suite_id=suite_id)
         job = _Job(
             bundle.path(SUITE_NAME), settings, max(1, _BLOCK_TRIALS // (3 * len(policy_seeds)))
         )
         tally = _write_trials(
-            bundle, job, processes, progress, scenarios * len(policies) * len(policy_seeds)
+            bundle, job, request.processes, progress, scenarios * len(policies) * len(policy_seeds)
         )
         bundle.close(TRACES_NAME)
         results = bundle.close(RESULTS_NAME)
@@ -193,12 +214,12 @@ def run_suite(
             inputs={"suite": suite_digest},
             settings=msgspec.to_builtins(settings),
             limits=LIMITS,
-            varies={"processes": processes},
+            varies={"processes": request.processes},
         )
     return RunReport(summary, results, suite_digest, official)
 
 
-def _copy_suite(suite: Path, name: str | None, bundle: BundleWriter) -> tuple[str, int]:
+def _copy_suite(suite: Path, name: str, bundle: BundleWriter) -> tuple[str, int]:
     """Check the suite and copy it into the bundle; return its id and scenario count."""
     with SuiteReader(suite, name) as reader:
         writer = bundle.open(SUITE_NAME)

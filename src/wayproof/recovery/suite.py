@@ -6,7 +6,7 @@ A suite is canonical JSON Lines: a header, then a line a grid. Ids rise through 
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple, Self
 
 import msgspec
 
@@ -14,6 +14,7 @@ from wayproof.canonical import canonical_bytes, decode_record_line
 from wayproof.errors import InputError
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.records import (
+    MAX_TRIAL_STEPS,
     SUITE_SCHEMA_VERSION,
     GridRecord,
     ScenarioRecord,
@@ -147,7 +148,7 @@ class SuiteReader:
             self._file.close()
             raise
 
-    def __enter__(self) -> "SuiteReader":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -254,6 +255,13 @@ def _check_scenario(grid: Grid, record: GridRecord, scenario: ScenarioRecord, fi
             field=f"{field}.prefix_length",
             expected=f"at most {last}, one move before the target",
             found=str(scenario.prefix_length),
+        )
+    if scenario.prefix_length + 1 + scenario.budget > MAX_TRIAL_STEPS:
+        raise InputError(
+            "a trial would have too many steps",
+            field=f"{field}.budget",
+            expected=f"at most {MAX_TRIAL_STEPS} with prefix and injection",
+            found=str(scenario.budget),
         )
     outcome = step(grid, failure_state(record, scenario), scenario.injected_action)
     if outcome.rejection != scenario.failure_kind:

@@ -43,7 +43,7 @@ _METHOD: Final = (
 _Ppm = Annotated[int, msgspec.Meta(ge=0, le=MILLION)]
 
 
-class IntervalRecord(Record):
+class IntervalRecord(Record, frozen=True):
     """A 95 % interval over grids for a share of cells, in parts per million."""
 
     high_ppm: _Ppm
@@ -51,7 +51,7 @@ class IntervalRecord(Record):
     method: Literal["agreement", "bootstrap"]
 
 
-class Stratum(Record):
+class Stratum(Record, frozen=True):
     """Counts of one policy, over all failure kinds or for one.
 
     Attributes
@@ -76,7 +76,7 @@ class Stratum(Record):
     verified_interval: IntervalRecord
 
 
-class PolicySummary(Record):
+class PolicySummary(Record, frozen=True):
     """One policy's counts, in all and by failure kind."""
 
     agent_outcomes: dict[str, Count]
@@ -86,7 +86,7 @@ class PolicySummary(Record):
     total: Stratum
 
 
-class PublishedRecord(Record):
+class PublishedRecord(Record, frozen=True):
     """A published reference count, shown beside ours; their grids aren't public."""
 
     cells: Count
@@ -95,7 +95,7 @@ class PublishedRecord(Record):
     verified: Count
 
 
-class Summary(Record):
+class Summary(Record, frozen=True):
     """``summary.json``."""
 
     grids: Count
@@ -113,61 +113,74 @@ class Summary(Record):
 
 
 class Tally:
-    """Counts, gathered result by result or block by block; the order can't matter."""
+    """Counts, gathered result by result or block by block; the order can't matter.
+
+    Attributes
+    ----------
+    trials
+        How many results were counted.
+    suite_id, scenarios, seeds, classes
+        Whose they are.
+    cells
+        Per policy and kind, per grid: cells, completed, verified.
+    failed
+        Per policy and kind: how many failed first at which check.
+    outcomes
+        Per policy: how many agents came to which end.
+    """
 
     def __init__(self) -> None:
         self.trials = 0
-        self._suite_id = ""
-        self._scenarios: set[str] = set()
-        self._seeds: set[int] = set()
-        # (policy, kind) -> grid -> [cells, completed, verified]
-        self._cells: dict[tuple[str, Kind], dict[str, list[int]]] = {}
-        self._failed: dict[tuple[str, Kind], dict[str, int]] = {}
-        self._outcomes: dict[str, dict[str, int]] = {}
-        self._classes: dict[str, EvidenceClass] = {}
+        self.suite_id = ""
+        self.scenarios: set[str] = set()
+        self.seeds: set[int] = set()
+        self.cells: dict[tuple[str, Kind], dict[str, list[int]]] = {}
+        self.failed: dict[tuple[str, Kind], dict[str, int]] = {}
+        self.outcomes: dict[str, dict[str, int]] = {}
+        self.classes: dict[str, EvidenceClass] = {}
 
     def add(self, result: Result) -> None:
         """Count one result."""
         self.trials += 1
-        self._suite_id = result.suite_id
-        self._scenarios.add(result.scenario_id)
-        self._seeds.add(result.policy_seed)
-        self._classes[result.policy] = result.evidence_class
+        self.suite_id = result.suite_id
+        self.scenarios.add(result.scenario_id)
+        self.seeds.add(result.policy_seed)
+        self.classes[result.policy] = result.evidence_class
         key = (result.policy, result.failure_kind)
-        counts = self._cells.setdefault(key, {}).setdefault(result.grid_id, [0, 0, 0])
+        counts = self.cells.setdefault(key, {}).setdefault(result.grid_id, [0, 0, 0])
         counts[0] += 1
         counts[1] += result.completed
         counts[2] += result.verified_recovery
-        failed = self._failed.setdefault(key, {})
+        failed = self.failed.setdefault(key, {})
         if result.first_failed_check is not None:
             failed[result.first_failed_check] = failed.get(result.first_failed_check, 0) + 1
-        outcomes = self._outcomes.setdefault(result.policy, {})
+        outcomes = self.outcomes.setdefault(result.policy, {})
         outcomes[result.agent_outcome] = outcomes.get(result.agent_outcome, 0) + 1
 
     def merge(self, other: "Tally") -> None:
         """Count everything that ``other`` has counted."""
         self.trials += other.trials
-        self._suite_id = self._suite_id or other._suite_id
-        self._scenarios |= other._scenarios
-        self._seeds |= other._seeds
-        self._classes |= other._classes
-        for key, grids in other._cells.items():
-            mine = self._cells.setdefault(key, {})
+        self.suite_id = self.suite_id or other.suite_id
+        self.scenarios |= other.scenarios
+        self.seeds |= other.seeds
+        self.classes |= other.classes
+        for key, grids in other.cells.items():
+            mine = self.cells.setdefault(key, {})
             for grid, counts in grids.items():
                 mine[grid] = [a + b for a, b in zip(mine.get(grid, (0, 0, 0)), counts, strict=True)]
-        for key, failed in other._failed.items():
-            _add_counts(self._failed.setdefault(key, {}), failed)
-        for policy, outcomes in other._outcomes.items():
-            _add_counts(self._outcomes.setdefault(policy, {}), outcomes)
+        for key, failed in other.failed.items():
+            _add_counts(self.failed.setdefault(key, {}), failed)
+        for policy, outcomes in other.outcomes.items():
+            _add_counts(self.outcomes.setdefault(policy, {}), outcomes)
 
     def summary(self, results_sha256: str) -> Summary:
         """Return the summary of everything counted."""
-        grids = sorted({grid for counts in self._cells.values() for grid in counts})
+        grids = sorted({grid for counts in self.cells.values() for grid in counts})
         strata = [
             (policy, kind)
-            for policy in sorted(self._classes)
+            for policy in sorted(self.classes)
             for kind in (None, *_KINDS)
-            if kind is None or (policy, kind) in self._cells
+            if kind is None or (policy, kind) in self.cells
         ]
         counts = {stratum: self._counts(*stratum, grids) for stratum in strata}
         columns = [counts[stratum] for stratum in strata]
@@ -188,34 +201,34 @@ class Tally:
             limits=LIMITS,
             policies=tuple(
                 PolicySummary(
-                    agent_outcomes=dict(sorted(self._outcomes[policy].items())),
+                    agent_outcomes=dict(sorted(self.outcomes[policy].items())),
                     by_failure_kind=tuple(
                         records[policy, kind] for kind in _KINDS if (policy, kind) in records
                     ),
-                    evidence_class=self._classes[policy],
+                    evidence_class=self.classes[policy],
                     policy=policy,
                     total=records[policy, None],
                 )
-                for policy in sorted(self._classes)
+                for policy in sorted(self.classes)
             ),
-            policy_seeds=tuple(sorted(self._seeds)),
-            published=_published(self._suite_id),
+            policy_seeds=tuple(sorted(self.seeds)),
+            published=_published(self.suite_id),
             results_sha256=results_sha256,
-            scenarios=len(self._scenarios),
+            scenarios=len(self.scenarios),
             schema_version=SUMMARY_SCHEMA_VERSION,
-            suite_id=self._suite_id,
+            suite_id=self.suite_id,
             trials=self.trials,
         )
 
     def _kinds(self, policy: str, kind: Kind | None) -> list[tuple[str, Kind]]:
         kinds = _KINDS if kind is None else (kind,)
-        return [(policy, one) for one in kinds if (policy, one) in self._cells]
+        return [(policy, one) for one in kinds if (policy, one) in self.cells]
 
     def _counts(self, policy: str, kind: Kind | None, grids: list[str]) -> list[list[int]]:
         """Per measure (cells, completed, verified) the counts of every grid."""
         sums = {grid: [0, 0, 0] for grid in grids}
         for key in self._kinds(policy, kind):
-            for grid, counts in self._cells[key].items():
+            for grid, counts in self.cells[key].items():
                 sums[grid] = [a + b for a, b in zip(sums[grid], counts, strict=True)]
         return [[sums[grid][measure] for grid in grids] for measure in range(3)]
 
@@ -228,7 +241,7 @@ class Tally:
     ) -> Stratum:
         failed: dict[str, int] = {}
         for key in self._kinds(*stratum):
-            _add_counts(failed, self._failed.get(key, {}))
+            _add_counts(failed, self.failed.get(key, {}))
         return Stratum(
             cells=sum(counts[0]),
             completed=sum(counts[1]),

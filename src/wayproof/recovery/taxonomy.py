@@ -113,14 +113,22 @@ AGENT_OUTCOMES: Final[tuple[AgentOutcome, ...]] = (
 
 LIMITS: Final = (
     "Solvable, fully visible grids; rejected actions leave the state unchanged.",
-    "No hidden change of the map, no LLM, no client agent, no external service and no paid "
-    "API is part of the reference experiment.",
-    "Failure kinds are correlated and seeds are deterministic: neither are independent "
-    "observations.",
-    "The planner's perfect result validates this restricted test bench. It proves neither "
-    "general recovery nor commercial performance.",
-    "The generator was calibrated so that a random walk's expected counts lie in the "
-    "published regime; agreement with the published counts is therefore no evidence.",
+    (
+        "No hidden change of the map, no LLM, no client agent, no external service and no paid "
+        "API is part of the reference experiment."
+    ),
+    (
+        "Failure kinds are correlated and seeds are deterministic: neither are independent "
+        "observations."
+    ),
+    (
+        "The planner's perfect result validates this restricted test bench. It proves neither "
+        "general recovery nor commercial performance."
+    ),
+    (
+        "The generator was calibrated so that a random walk's expected counts lie in the "
+        "published regime; agreement with the published counts is therefore no evidence."
+    ),
 )
 
 INDEPENDENCE: Final = (

@@ -220,8 +220,10 @@ def _is_sayable(action: object) -> bool:
         return False
     if action.move is None:
         return action.finish is True
+    # Made in Python, its parts were checked by nobody yet.
+    move: object = action.move
     return (
-        type(action.move) is tuple
-        and len(action.move) == 2
-        and all(type(part) is int and abs(part) <= MAX_SAFE_INTEGER for part in action.move)
+        type(move) is tuple
+        and len(move) == 2
+        and all(type(part) is int and abs(part) <= MAX_SAFE_INTEGER for part in move)
     )

@@ -257,7 +257,7 @@ def _replay_failure(replayed: Callable[[], bool]) -> Failure | None:
 
 
 def _checks(first_failed: CheckName | None) -> Checks:
-    """True before the first failed check, false there, null after it."""
+    """Return true before the first failed check, false there, null after it."""
     if first_failed is None:
         return Checks(**dict.fromkeys(_ORDER, True))
     at = _ORDER.index(first_failed)

@@ -46,7 +46,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 def reset(grid: Grid) -> State:
     """Return the state at the beginning: on the start, nothing spent."""
-    return State(grid.start, 0, False)  # noqa: FBT003 - the hot path passes by position
+    return State(grid.start, 0, False)
 
 
 def step(grid: Grid, state: State, action: Action) -> Outcome:
@@ -62,7 +62,7 @@ def step(grid: Grid, state: State, action: Action) -> Outcome:
     cell = action.move
     if cell is None:
         if state.position == grid.target:
-            return Outcome(State(state.position, state.spent, True))  # noqa: FBT003
+            return Outcome(State(state.position, state.spent, True))
         return Outcome(state, _PREMATURE_END)
     row, column = state.position
     if abs(cell[0] - row) + abs(cell[1] - column) != 1:
@@ -71,4 +71,4 @@ def step(grid: Grid, state: State, action: Action) -> Outcome:
     cost = grid.costs[(cell[0] + 1) * grid.stride + cell[1] + 1]
     if cost == 0:
         return Outcome(state, _COLLISION)
-    return Outcome(State(cell, state.spent + cost, False))  # noqa: FBT003
+    return Outcome(State(cell, state.spent + cost, False))
