@@ -32,7 +32,7 @@ from wayproof.recovery.suite import (
 )
 from wayproof.recovery.summary import Tally
 from wayproof.recovery.taxonomy import LIMITS
-from wayproof.recovery.trial import Agent, judge_trace, result_record, run_trial
+from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
 from wayproof.recovery.verify import Verdict
 from wayproof.text import quoted
 
@@ -297,8 +297,16 @@ def _check_trials(
             if memory is not None and key in memory.trials:
                 tally.add(_result_decoder.decode(result_line))
                 continue
-            trace = _checked_trace(trial, traces.path, trace_at, trace_line)
-            tally.add(_checked_result(trial, trace, results.path, result_at, result_line))
+            trace, verdict = _checked_trace(trial, traces.path, trace_at, trace_line)
+            tally.add(
+                _checked_result(
+                    trial,
+                    (WrittenTrace(trace, trace_line), verdict),
+                    results.path,
+                    result_at,
+                    result_line,
+                )
+            )
             if memory is not None:
                 memory.trials.add(key)
             progress(tally.trials, total)
@@ -361,7 +369,7 @@ def _check_against_control(trial: _Trial, trace: Trace, place: dict[str, Any]) -
 
 
 def _checked_result(
-    trial: _Trial, judged: tuple[Trace, Verdict], path: str, line: int, data: bytes
+    trial: _Trial, judged: tuple[WrittenTrace, Verdict], path: str, line: int, data: bytes
 ) -> Result:
     place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
     agent = Agent(CONTROL_SOURCES[trial.policy].evidence_class, "ok")
