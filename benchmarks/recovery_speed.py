@@ -55,8 +55,8 @@ def edges(grid: Grid) -> list[tuple[int, int, int]]:
 
 
 def planner_rows() -> list[list[str]]:
-    import networkx
-    import numpy
+    import networkx as nx
+    import numpy as np
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
@@ -77,14 +77,14 @@ def planner_rows() -> list[list[str]]:
         built = best_s(build, 3)
         field = cost_to_go(grid)
         theirs = dijkstra(graph, indices=target)
-        reachable = numpy.isfinite(theirs)
+        reachable = np.isfinite(theirs)
         assert [int(value) for value in theirs[reachable]] == [
-            field[at] for at in numpy.flatnonzero(reachable)
+            field[at] for at in np.flatnonzero(reachable)
         ]
         assert all((value >= 0) == seen for value, seen in zip(field, reachable, strict=True))
-        digraph = networkx.DiGraph()
+        digraph = nx.DiGraph()
         digraph.add_weighted_edges_from(arcs)
-        walk = networkx.single_source_dijkstra_path_length
+        walk = nx.single_source_dijkstra_path_length
         netx = best_s(
             lambda digraph=digraph, target=target: walk(digraph, target), 20 if side <= 64 else 1
         )

@@ -43,11 +43,9 @@ def test_a_stream_is_keyed_by_the_digest_of_its_canonical_ids() -> None:
 def test_bounded_integers_are_drawn_by_rejection(seed: int, bound: int) -> None:
     """Every draw is the remainder of the first 64-bit integer below the largest multiple."""
     twin = SplitMix64(seed)
-    drawn = next(
-        value
-        for value in iter(twin.next_u64, None)
-        if value is not None and value < 2**64 - 2**64 % bound
-    )
+    drawn = 2**64
+    while drawn >= 2**64 - 2**64 % bound:
+        drawn = twin.next_u64()
     assert SplitMix64(seed).below(bound) == drawn % bound
 
 

@@ -18,7 +18,7 @@ from wayproof.recovery.trial import judge_trace, run_trial
 from wayproof.recovery.verify import Referee
 
 Edit = Callable[[list[Step]], None]
-ORDER = [check.name for check in CHECKS]
+ORDER: list[str] = [check.name for check in CHECKS]
 
 
 def planner_trace(worked: LoadedGrid, scenario: ScenarioRecord) -> Trace:

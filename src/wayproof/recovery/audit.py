@@ -64,15 +64,12 @@ class AuditReport(NamedTuple):
     is_reference: bool
 
 
-class Memory:
-    """Grids and trials that were found good in this process, by their bytes.
+Memory = dict[tuple[str, str, bytes, bytes, bytes], Result]
+"""Trials found good in this process: suite, id, and the lines of grid, trace and result.
 
-    Checking is a function of these bytes alone, so what was found good once is good
-    again. It lets many nearly equal bundles be audited in a row.
-    """
-
-    def __init__(self) -> None:
-        self.trials: set[tuple[str, bytes, bytes, bytes]] = set()
+Checking a trial is a function of these bytes alone, so what was found good once is good
+again. It lets many nearly equal bundles be audited in a row.
+"""
 
 
 class _Trial(NamedTuple):
@@ -293,22 +290,16 @@ def _check_trials(
         for trial in _trials(folder / SUITE_NAME, settings):
             trace_at, trace_line = traces.take(trial.id)
             result_at, result_line = results.take(trial.id)
-            key = (trial.id, trial.grid_line, trace_line, result_line)
-            if memory is not None and key in memory.trials:
-                tally.add(_result_decoder.decode(result_line))
+            key = (trial.suite_id, trial.id, trial.grid_line, trace_line, result_line)
+            if memory is not None and key in memory:
+                tally.add(memory[key])
                 continue
             trace, verdict = _checked_trace(trial, traces.path, trace_at, trace_line)
-            tally.add(
-                _checked_result(
-                    trial,
-                    (WrittenTrace(trace, trace_line), verdict),
-                    results.path,
-                    result_at,
-                    result_line,
-                )
-            )
+            written = WrittenTrace(trace, trace_line)
+            result = _checked_result(trial, written, verdict, results.path, result_at, result_line)
+            tally.add(result)
             if memory is not None:
-                memory.trials.add(key)
+                memory[key] = result
             progress(tally.trials, total)
         traces.end()
         results.end()
@@ -369,11 +360,11 @@ def _check_against_control(trial: _Trial, trace: Trace, place: dict[str, Any]) -
 
 
 def _checked_result(
-    trial: _Trial, judged: tuple[WrittenTrace, Verdict], path: str, line: int, data: bytes
+    trial: _Trial, written: WrittenTrace, verdict: Verdict, path: str, line: int, data: bytes
 ) -> Result:
     place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
     agent = Agent(CONTROL_SOURCES[trial.policy].evidence_class, "ok")
-    result = result_record(trial.suite_id, trial.loaded, trial.scenario, *judged, agent)
+    result = result_record(trial.suite_id, trial.loaded, trial.scenario, written, verdict, agent)
     expected = record_bytes(result)
     if data == expected:
         return result

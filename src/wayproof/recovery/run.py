@@ -23,8 +23,7 @@ from wayproof.recovery.suite import (
     PINNED_SUITES,
     SUITE_NAME,
     SuiteReader,
-    decode_grid_line,
-    load_grid,
+    load_grid_line,
 )
 from wayproof.recovery.summary import Summary, Tally
 from wayproof.recovery.taxonomy import LIMITS
@@ -280,7 +279,7 @@ def _run_block(settings: RunSettings, policy: str, lines: list[bytes]) -> _Block
     results: list[bytes] = []
     tally = Tally()
     for line in lines:
-        loaded = load_grid(decode_grid_line(line))
+        loaded = load_grid_line(line)
         for scenario in loaded.record.scenarios:
             for seed in settings.policy_seeds:
                 trace, outcome = run_trial(settings.suite_id, loaded, scenario, source, seed)
