@@ -257,9 +257,8 @@ def _compare(folder: Path, cases: int, rounds: int) -> None:
     make_cases(folder, cases)
     _recall_inputs(folder)
     size = sum((folder / f"{name}.jsonl").stat().st_size for name in ("tasks", "packets"))
-    print(
-        f"{cases} cases, {size / cases:.0f} bytes each, {rounds} rounds, python {sys.version.split()[0]}\n"
-    )
+    python = sys.version.split()[0]
+    print(f"{cases} cases, {size / cases:.0f} bytes each, {rounds} rounds, python {python}\n")
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
     for _ in range(rounds):
         for name in CONTENDERS:

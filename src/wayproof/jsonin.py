@@ -257,7 +257,12 @@ def has_duplicate_key(line: bytes, known_keys: int) -> bool:
     """
     if line.count(b":") == known_keys:
         return False
-    if line.count(b'":') == known_keys and not (b" :" in line or b"\t:" in line or b"\r:" in line):
+    if (
+        b"\t" not in line
+        and b"\r" not in line
+        and b" :" not in line
+        and line.count(b'":') == known_keys
+    ):
         return False
     try:
         _strict.decode(line.decode("utf-8"))

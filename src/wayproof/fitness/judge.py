@@ -24,7 +24,7 @@ from wayproof.fitness.task import (
     task_line,
 )
 
-__all__ = ["Judgement", "evaluate_task", "judge", "ratio", "result_of"]
+__all__ = ["Judgement", "evaluate_task", "judge", "ratio", "result_of", "vacuous_metrics"]
 
 _TIMED_OUT, _ERROR, _MISSING, _WEAK, _FORBIDDEN = 1, 2, 4, 8, 16  # bits of ladder.Facts
 
@@ -58,13 +58,13 @@ def _read_packet(packet: Packet) -> tuple[dict[str, None], list[str | None]]:
     selected: dict[str, None] = dict.fromkeys(packet.selected_artifacts or ())
     texts = [packet.summary, packet.title, packet.route_hint, packet.first_contact_command]
     for row in packet.selected_rows or ():
-        kind_id, row_id, artifact_ids, *row_texts = _row_values(row)
+        kind_id, row_id, artifact_ids, row_title, row_summary, reason = _row_values(row)
         if kind_id and row_id and not kind_id.isspace() and not row_id.isspace():
             selected[f"{kind_id}:{row_id}"] = None
         if artifact_ids:
             for artifact_id in artifact_ids:
                 selected[artifact_id] = None
-        texts += row_texts
+        texts += (row_title, row_summary, reason)
     if not all(map(str.strip, selected)):
         selected = {text: None for text in selected if text and not text.isspace()}
     return selected, texts
@@ -191,18 +191,17 @@ def result_of(task: TaskLine, need: Need, packet: Packet, found: Judgement) -> T
         default.task_id if task.task_id is None else task.task_id,  # task_id
         default.task_prompt if task.task_prompt is None else task.task_prompt,  # task_prompt
         packet.timed_out is True,  # timed_out
-        _VACUOUS[not expected_count, not selected_count],  # vacuous_metrics
+        vacuous_metrics(expected_count, selected_count),
         found.wall_ms,
     )
 
 
-# (nothing expected, nothing selected) -> the metrics whose denominator was 0
-_VACUOUS: dict[tuple[bool, bool], tuple[str, ...]] = {
-    (False, False): (),
-    (True, False): ("recall_at_packet",),
-    (False, True): ("precision_at_packet",),
-    (True, True): ("recall_at_packet", "precision_at_packet"),
-}
+def vacuous_metrics(expected_count: int, selected_count: int) -> tuple[str, ...]:
+    """Name the metrics whose denominator was 0."""
+    if expected_count and selected_count:
+        return ()
+    names = (("recall_at_packet", expected_count), ("precision_at_packet", selected_count))
+    return tuple([name for name, count in names if not count])
 
 
 def _written_error(error: Any) -> Any:

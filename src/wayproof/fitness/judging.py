@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from wayproof.canonical import record_bytes
+from wayproof.canonical import record_bytes, record_lines
 from wayproof.errors import InputError
 from wayproof.fitness.fold import Shape, shape_of
 from wayproof.fitness.inputs import decode_line, each_line
@@ -148,7 +148,7 @@ def score_packet(job: Job, packet: Packet, number: int) -> Scored:
     written = result_of(tasks.line(number), need, packet, found)
     debts = b""
     if found.fact_mask or found.latency_status in {"fail", "timeout"}:
-        debts = b"".join([record_bytes(debt) + b"\n" for debt in debts_of(written, numbered=False)])
+        debts = record_lines(debts_of(written, numbered=False))
     return Scored(shape, found.wall_ms, record_bytes(written) + b"\n", debts)
 
 

@@ -87,7 +87,7 @@ result_row = cast("Callable[..., TaskResult]", _Row)
 
 # The tag comes first, and `debt_class` sorts first: the encoding stays canonical.
 class SufficiencyDebt(
-    Record, frozen=True, kw_only=True, tag_field="debt_class", tag="sufficiency_debt"
+    Record, frozen=True, kw_only=False, gc=False, tag_field="debt_class", tag="sufficiency_debt"
 ):
     """A route that pointed at the wrong things: repair its aim."""
 
@@ -98,7 +98,9 @@ class SufficiencyDebt(
     """The failure kind: which rung of the ladder named the failure."""
 
 
-class LatencyDebt(Record, frozen=True, kw_only=True, tag_field="debt_class", tag="latency_debt"):
+class LatencyDebt(
+    Record, frozen=True, kw_only=False, gc=False, tag_field="debt_class", tag="latency_debt"
+):
     """A route that was too slow: repair its speed. It says nothing about its aim."""
 
     debt_id: str
@@ -121,19 +123,19 @@ def debts_of(result: TaskResult, *, numbered: bool) -> list[Debt]:
     if result.sufficiency_failure_kind is not None:
         debts.append(
             SufficiencyDebt(
-                debt_id=f"sufficiency:{name}",
-                forbidden_first_route_hits=result.forbidden_first_route_hits,
-                missing_expected_artifacts=result.missing_expected_artifacts,
-                repair_class=result.sufficiency_failure_kind,
+                f"sufficiency:{name}",
+                result.forbidden_first_route_hits,
+                result.missing_expected_artifacts,
+                result.sufficiency_failure_kind,
             )
         )
     if result.latency_status in {"fail", "timeout"}:
         debts.append(
             LatencyDebt(
-                debt_id=f"latency:{name}",
-                latency_budget_ms=result.latency_budget_ms,
-                latency_status=result.latency_status,
-                wall_ms=result.wall_ms,
+                f"latency:{name}",
+                result.latency_budget_ms,
+                result.latency_status,
+                result.wall_ms,
             )
         )
     return debts

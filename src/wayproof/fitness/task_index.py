@@ -15,8 +15,8 @@ from wayproof.text import quoted
 
 __all__ = ["TaskIndex", "index_tasks"]
 
-# A need with few and short texts stays in memory: under 1 KB with their overhead.
-_KEPT_TEXTS, _KEPT_CHARS = 8, 400
+# The need of a short line with few texts stays in memory: about 1 KB with its overhead.
+_KEPT_LINE_BYTES, _KEPT_TEXTS = 1024, 8
 
 _decode_task = msgspec.json.Decoder(TaskLine).decode
 _field_values = msgspec.structs.astuple
@@ -67,7 +67,10 @@ class TaskIndex:
             )
         need = need_of(task)
         self.route_codes.setdefault(need.route_type, len(self.route_codes))
-        self._needs.append(need if _is_small(need) else None)
+        is_small = (
+            len(line) <= _KEPT_LINE_BYTES and len(need.expected) + len(need.terms) <= _KEPT_TEXTS
+        )
+        self._needs.append(need if is_small else None)
         self._offsets.append(offset)
         self._lengths.append(len(line))
 
@@ -124,14 +127,6 @@ def _checked_task(line: bytes) -> TaskLine:
         )
     refuse_draft(task)
     return task
-
-
-def _is_small(need: Need) -> bool:
-    expected, terms = need.expected, need.terms
-    return (
-        len(expected) + len(terms) <= _KEPT_TEXTS
-        and sum(map(len, expected)) + sum(map(len, terms)) <= _KEPT_CHARS
-    )
 
 
 def _utf8(text: str) -> bytes:
