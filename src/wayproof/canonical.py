@@ -93,7 +93,15 @@ def decode_record_line(line: bytes, decoder: "msgspec.json.Decoder[_R]") -> _R:
     try:
         record = decoder.decode(line)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError("not a valid record", found=str(error)) from None
+        # "Expected `int`, got `str` - at `$.steps[3].spent`"
+        problem, _, path = str(error).partition(" - at `$")
+        expected, _, found = problem.removeprefix("Expected ").partition(", got ")
+        raise InputError(
+            "not a valid record",
+            field=path.strip(".`") or None,
+            expected=expected if problem.startswith("Expected ") else "a record of its schema",
+            found=found or problem,
+        ) from None
     if _encode(record) != line:
         raise InputError(
             "line is not in canonical form",
