@@ -110,11 +110,11 @@ BAD_GRIDS: dict[str, tuple[Callable[[Document], Any], str]] = {
     ),
     "unknown kind": (
         scenario(1, failure_kind="typo"),
-        "scenarios[1].failure_kind: not a valid record; found Invalid enum",
+        "failure_kind: not a valid record: Invalid enum value",
     ),
     "budget of none": (
         scenario(1, budget=0),
-        "scenarios[0].budget: not a valid record; found Expected `int` >= 1",
+        "scenarios[1].budget: not a valid record; expected `int` >= 1; found 0",
     ),
     "budget without end": (scenario(1, budget=2**18), "scenarios[1].budget: a trial would have"),
     "no scenarios": (fields(scenarios=[]), "scenarios: grid without scenarios"),
@@ -131,7 +131,10 @@ BAD_GRIDS: dict[str, tuple[Callable[[Document], Any], str]] = {
     "hostile id": (fields(grid_id="a\u001b[31m"), "matching regex"),
     "id with a line feed": (fields(grid_id="a\n"), "matching regex"),
     "unknown field": (fields(optimum=8), "unknown field `optimum`"),
-    "cost as text": (potential(0, 0, "8"), "found `str`"),
+    "cost as text": (
+        potential(0, 0, "8"),
+        'potentials[0][0]: not a valid record; expected `int | null`; found "8"',
+    ),
     "number beyond 2^53": (scenario(0, prefix_length=2**53), "`int` <= 9007199254740991"),
     "path elsewhere": (fields(reference_path=[[0, 0], [1, 3]]), "reference_path[1]: reference"),
     "padded path": (
