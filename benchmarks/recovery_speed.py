@@ -60,6 +60,7 @@ def planner_rows() -> list[list[str]]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
+    walk = nx.single_source_dijkstra_path_length
     rows = []
     for side in (8, 16, 64, 256, 1024):
         grid = square(side)
@@ -84,7 +85,6 @@ def planner_rows() -> list[list[str]]:
         assert all((value >= 0) == seen for value, seen in zip(field, reachable, strict=True))
         digraph = nx.DiGraph()
         digraph.add_weighted_edges_from(arcs)
-        walk = nx.single_source_dijkstra_path_length
         netx = best_s(
             lambda digraph=digraph, target=target: walk(digraph, target), 20 if side <= 64 else 1
         )

@@ -40,7 +40,8 @@ __all__ = ["NOT_DETECTABLE", "AuditReport", "Memory", "audit_bundle"]
 
 NOT_DETECTABLE: Final = (
     "Not detectable from a bundle: an invented but legal trace of a client agent; a custom "
-    "suite certified anew under an id of its own; times, host and versions in the manifest."
+    "suite certified anew under an id of its own, and what such a suite says of its generator; "
+    "times, host and versions in the manifest."
 )
 
 _FILES: Final = frozenset({SUITE_NAME, TRACES_NAME, RESULTS_NAME, SUMMARY_NAME})
