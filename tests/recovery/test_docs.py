@@ -7,9 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from wayproof.canonical import Record
 from wayproof.cli import build_parser
+from wayproof.recovery.records import (
+    GridRecord,
+    Result,
+    ScenarioRecord,
+    Step,
+    SuiteHeader,
+    Trace,
+)
 from wayproof.recovery.suite import PINNED_SUITES, REFERENCE_RESULTS_SHA256
-from wayproof.recovery.summary import Summary
+from wayproof.recovery.summary import IntervalRecord, PolicySummary, Stratum, Summary
 from wayproof.recovery.taxonomy import CHECKS, LIMITS
 from wayproof.recovery.view import summary_table
 
@@ -50,6 +59,27 @@ def test_the_table_of_results_is_the_summary(official_bundle: Path) -> None:
     page = flat("limits.md")
     for policy, completed, verified, published in summary_table(summary)[1:]:
         assert f"| {policy} | {published} | {completed} | {verified} |" in page
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        GridRecord,
+        IntervalRecord,
+        PolicySummary,
+        Result,
+        ScenarioRecord,
+        Step,
+        Stratum,
+        SuiteHeader,
+        Summary,
+        Trace,
+    ],
+)
+def test_the_bundle_page_names_every_key(record: type[Record]) -> None:
+    """An independent reader finds each key of each file there."""
+    page = flat("bundle.md")
+    assert [key for key in record.__struct_fields__ if f"`{key}`" not in page] == []
 
 
 def test_the_worked_grid_is_the_tested_one() -> None:
