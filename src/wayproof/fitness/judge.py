@@ -58,19 +58,16 @@ def _read_packet(packet: Packet) -> tuple[dict[str, None], list[str | None]]:
     selected: dict[str, None] = dict.fromkeys(packet.selected_artifacts or ())
     texts = [packet.summary, packet.title, packet.route_hint, packet.first_contact_command]
     for row in packet.selected_rows or ():
-        kind_id, row_id, artifact_ids, row_title, row_summary, reason = _row_values(row)
+        kind_id, row_id, artifact_ids = row.kind_id, row.row_id, row.artifact_ids
         if kind_id and row_id and not kind_id.isspace() and not row_id.isspace():
             selected[f"{kind_id}:{row_id}"] = None
         if artifact_ids:
             for artifact_id in artifact_ids:
                 selected[artifact_id] = None
-        texts += (row_title, row_summary, reason)
+        texts += (row.title, row.summary, row.reason)
     if not all(map(str.strip, selected)):
         selected = {text: None for text in selected if text and not text.isspace()}
     return selected, texts
-
-
-_row_values = msgspec.structs.astuple
 
 
 def judge(need: Need, packet: Packet) -> Judgement:
