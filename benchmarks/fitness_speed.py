@@ -144,14 +144,14 @@ def recall_here(folder: Path) -> None:
     decode_packet = msgspec.json.Decoder(PacketLine).decode
     needs = {}
     for line in (folder / "qrels.jsonl").read_bytes().splitlines():
-        need = need_of(decode_task(line))
-        needs[need.task_id] = need
+        task = decode_task(line)
+        needs[task.task_id] = need_of(task)
     values = {}
     for line in (folder / "run.jsonl").read_bytes().splitlines():
         packet = decode_packet(line)
-        need = needs[str(packet.task_id)]
+        need = needs[packet.task_id]
         found = judge(need, packet)
-        values[need.task_id] = (
+        values[packet.task_id] = (
             ratio(len(found.found), len(need.expected)),
             ratio(found.relevant_count, len(found.selected)),
         )
