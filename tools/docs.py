@@ -4,7 +4,8 @@
     python tools/docs.py --check   exit 1 naming each page that is stale, missing or surplus
 
 Commands come from ``wayproof.cli.COMMANDS``, records from ``wayproof.schemas.SCHEMAS``,
-failure kinds from ``wayproof.explanations``: whoever adds one there gets its page.
+failure kinds from ``wayproof.explanations``: whoever adds one there gets its page. The list
+of decisions comes from the notes' headings.
 """
 
 import argparse
@@ -15,23 +16,25 @@ from pathlib import Path
 if __package__ in {None, ""}:  # run as a script: its own folder is on the path, not the project
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.pages import commands, failure_kinds, index, schemas
+from tools.pages import commands, decisions, failure_kinds, index, schemas
 
 ROOT = Path(__file__).parents[1]
-FOLDER = "docs/reference"
+FOLDER = "docs"
 COMMAND = "make docs"
 MARK = "<!-- generated -->"
 
 
-def pages() -> dict[str, str]:
-    """Return every generated page: its text by its path below the project's root."""
-    bodies = {
+def pages(root: Path) -> dict[str, str]:
+    """Return every generated page of the project at ``root``: its text by its path."""
+    reference = {
         **{f"commands/{name}.md": body for name, body in commands.bodies().items()},
         "schemas.md": schemas.body(),
         "failure-kinds.md": failure_kinds.body(),
     }
-    bodies["index.md"] = index.body(bodies)
-    return {f"{FOLDER}/{name}": _page(body) for name, body in bodies.items()}
+    bodies = {f"{FOLDER}/reference/{name}": body for name, body in reference.items()}
+    bodies[f"{FOLDER}/reference/index.md"] = index.body(reference)
+    bodies[f"{FOLDER}/decisions/README.md"] = decisions.body(root / FOLDER / "decisions")
+    return {name: _page(body) for name, body in bodies.items()}
 
 
 def _page(body: str) -> str:
@@ -52,7 +55,7 @@ def _is_generated(path: Path) -> bool:
 
 def faults(root: Path) -> list[str]:
     """Say what is wrong with the generated pages below ``root``; empty when all is well."""
-    wanted = pages()
+    wanted = pages(root)
     lines = []
     for name, text in sorted(wanted.items()):
         path = root / name
@@ -65,7 +68,7 @@ def faults(root: Path) -> list[str]:
 
 def write(root: Path) -> None:
     """Write every page and remove the surplus ones."""
-    wanted = pages()
+    wanted = pages(root)
     for name in surplus(root, wanted):
         (root / name).unlink()
     for name, text in wanted.items():

@@ -47,10 +47,9 @@ def _section(parser: argparse.ArgumentParser, *, is_top: bool) -> Iterator[str]:
         yield f"## {parser.prog}"
         yield sentence(parser.description or "")
     yield f"```text\n{usage(parser)}\n```"
-    children = _subparsers(parser)
-    if children:
-        rows = [[f"`{child.prog}`", child.description or ""] for child in children.values()]
-        yield table(["command", "what it does"], rows)
+    summaries = list(_summaries(parser))
+    if summaries:
+        yield table(["commands", "what it does"], summaries)
     for group in parser._action_groups:  # noqa: SLF001 - argparse has no public view of groups
         actions = [action for action in group._group_actions if _is_shown(action)]  # noqa: SLF001
         if not actions:
@@ -68,6 +67,14 @@ def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             return dict(action.choices)
     return {}
+
+
+def _summaries(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """Yield each command below ``parser`` with its line in ``--help``."""
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for choice in action._choices_actions:  # noqa: SLF001
+                yield f"`{parser.prog} {choice.dest}`", choice.help or ""
 
 
 def _is_shown(action: argparse.Action) -> bool:
@@ -106,7 +113,7 @@ def _invocation(action: argparse.Action) -> str:
 
 def _meaning(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     values = {**vars(action), "prog": parser.prog}
-    text = (action.help or "") % values
+    text = ((action.help or "") % values).replace("<", "\\<")  # no HTML
     return f"{text} (required)" if action.option_strings and action.required else text
 
 

@@ -53,6 +53,18 @@ def body() -> str:
     return "\n\n".join(parts)
 
 
+def records_within(name: str) -> list[Any]:
+    """List a named record and the records inside it."""
+    waiting, found = [_type_named(name)], []
+    while waiting:
+        kind = waiting.pop()
+        info = types.type_info(kind)
+        if isinstance(info, types.StructType):
+            found.append(kind)
+        waiting += [inner for inner in _structs_within(info) if inner not in found]
+    return found
+
+
 def _type_named(name: str) -> Any:
     module, type_name = SCHEMAS[name]
     return getattr(import_module(module), type_name)
