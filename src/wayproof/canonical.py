@@ -37,6 +37,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     units and bytes sort alike), which makes the plain encoding canonical.
     """
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record as plain JSON values: what a reader of its bytes would get."""
+        return dict(msgspec.json.decode(_encode(self)))
+
 
 _encode = msgspec.json.Encoder().encode
 _encode_lines = msgspec.json.Encoder().encode_lines

@@ -5,7 +5,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from wayproof.canonical import Record, record_bytes
+from wayproof.canonical import Record
 from wayproof.fitness.latency import LatencyStatus
 
 __all__ = ["LatencyDebt", "SufficiencyDebt", "TaskResult", "debts_of", "result_row"]
@@ -112,10 +112,6 @@ class TaskResult(Record, frozen=True, kw_only=True):
     vacuous_metrics: Texts
     wall_ms: Metric | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the record as plain JSON values."""
-        return dict(msgspec.json.decode(record_bytes(self)))
-
 
 # Making a record from 30 keywords takes longer than judging a packet. This twin has the
 # same fields in the same order, by position; :func:`result_row` types it as the original.
@@ -123,7 +119,6 @@ _Row = msgspec.defstruct(
     "TaskResult",
     [(field.name, field.type) for field in msgspec.structs.fields(TaskResult)],
     bases=(Record,),
-    namespace={"as_dict": TaskResult.as_dict},
     frozen=True,
     gc=False,
     kw_only=False,

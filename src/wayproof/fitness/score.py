@@ -73,7 +73,9 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _rank_ranges(count: int, parts: int) -> list[range]:
-    borders = [count * part // parts for part in range(parts + 1)]
+    """Share the ranks out evenly; no range is empty."""
+    parts = min(count, parts)
+    borders = [count * part // parts for part in range(parts + 1)] if parts else []
     return [range(low, high) for low, high in itertools.pairwise(borders)]
 
 

@@ -94,7 +94,7 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
         **suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)),
         "task_results": [result.as_dict() for result in results],
         "debt_candidates": [
-            msgspec.to_builtins(debt)
+            debt.as_dict()
             for result in results
             for debt in debts_of(result, numbered=len(shapes.get(result.task_id, ())) > 1)
         ],

@@ -9,7 +9,7 @@ With tasks and packets, everything is scored again and the digests are compared.
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -77,20 +77,20 @@ def _check_results(folder: Path, suite: str) -> int:
     walls_ms: list[float] = []
     route_codes: dict[str, int] = {}
     is_scent_exact = True
-    debts = _DebtLines(folder / DEBTS)
     count = 0
-    for attempts in _by_task(folder / RESULTS):
-        shapes = []
-        for place, result in attempts:
-            shape = _check_result(place, result, route_codes)
-            is_scent_exact = is_scent_exact and len(_term_counts(result)) == 1
-            shapes.append(shape)
-            if result.wall_ms is not None:
-                walls_ms.append(result.wall_ms)
-            debts.expect(record_lines(debts_of(result, numbered=len(attempts) > 1)), place)
-        fold.add_task(shapes)
-        count += len(attempts)
-    debts.expect_end()
+    with (folder / DEBTS).open("rb") as file:
+        debts = _DebtLines(folder / DEBTS, file)
+        for attempts in _by_task(folder / RESULTS):
+            shapes = []
+            for place, result in attempts:
+                shapes.append(_check_result(place, result, route_codes))
+                is_scent_exact = is_scent_exact and len(_term_counts(result)) == 1
+                if result.wall_ms is not None:
+                    walls_ms.append(result.wall_ms)
+                debts.expect(record_lines(debts_of(result, numbered=len(attempts) > 1)), place)
+            fold.add_task(shapes)
+            count += len(attempts)
+        debts.expect_end()
     record = suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes))
     record["sufficiency_latency_matrix"] = fold.matrix()
     _check_summary(folder / SUMMARY, record, is_scent_exact=is_scent_exact)
@@ -249,18 +249,17 @@ def _term_counts(result: TaskResult) -> list[int]:
 class _DebtLines:
     """Compares the debts file with what the results owe, line by line."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path = path
-        self._data = path.open("rb")
+        self._file = file
         self._line = 0
 
     def expect(self, lines: bytes, place: _Place) -> None:
         """Refuse a debts file whose next lines differ from ``lines``."""
         for line in lines.splitlines(keepends=True):
             self._line += 1
-            found = self._data.readline(len(line) + 1)
+            found = self._file.readline(len(line) + 1)
             if found != line:
-                self._data.close()
                 raise IntegrityError(
                     "debt doesn't follow from the results",
                     file=str(self._path),
@@ -272,9 +271,7 @@ class _DebtLines:
 
     def expect_end(self) -> None:
         """Refuse further lines."""
-        surplus = self._data.read(1)
-        self._data.close()
-        if surplus:
+        if self._file.read(1):
             raise IntegrityError(
                 "debts that no result owes", file=str(self._path), line=self._line + 1
             )
