@@ -53,7 +53,15 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """One file's identity: its size and SHA-256 (64 lower-case hex digits)."""
+    """One file's identity.
+
+    Attributes
+    ----------
+    bytes
+        Its size.
+    sha256
+        SHA-256 of its content, 64 lower-case hex digits.
+    """
 
     bytes: int
     sha256: str
@@ -64,6 +72,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
+    schema_version
+        Version of this record's form.
     kind
         ``fitness`` or ``recovery``: who can verify it.
     files

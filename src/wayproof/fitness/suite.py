@@ -1,7 +1,7 @@
 """A whole benchmark document: every case judged, counted, and its debts listed."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -19,16 +19,32 @@ DEFAULT_SUITE = "public_fixture"
 
 
 class BenchmarkCase(msgspec.Struct, frozen=True):
-    """One pair: a task, and the packet captured for it (null: none was captured)."""
+    """One pair of a benchmark document.
+
+    Attributes
+    ----------
+    task
+        The task, as ``wayproof schema task`` describes it.
+    packet
+        The packet captured for it; null: none was captured, which is a ``route_error``.
+    """
 
     task: dict[str, Any]
     packet: dict[str, Any] | None = None
 
 
 class Benchmark(msgspec.Struct, frozen=True):
-    """A benchmark document."""
+    """A benchmark document.
 
-    cases: Annotated[list[BenchmarkCase], msgspec.Meta(description="In the order of results.")]
+    Attributes
+    ----------
+    cases
+        Pairs of task and packet, in the order of the results.
+    suite
+        Name that the result carries; ``public_fixture`` when not given.
+    """
+
+    cases: list[BenchmarkCase]
     suite: str | None = None
 
 
