@@ -15,7 +15,7 @@ from tools.pages.markdown import anchor
 
 from wayproof.cli import COMMANDS
 from wayproof.explanations import EXPLANATIONS
-from wayproof.schemas import SCHEMAS
+from wayproof.schemas import SCHEMAS, meanings_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = examples.pages(ROOT)
@@ -174,7 +174,7 @@ def test_arguments_of_every_shape_are_worded_as_argparse_does() -> None:
 def test_every_field_has_a_meaning(name: str) -> None:
     """No field of a record is left to guessing; describe it in its class's ``Attributes``."""
     for kind in schemas.records_within(name):
-        meanings = schemas.meanings_of(kind)
+        meanings = meanings_of(kind)
         silent = [
             field.name for field in msgspec.structs.fields(kind) if field.name not in meanings
         ]
@@ -183,9 +183,9 @@ def test_every_field_has_a_meaning(name: str) -> None:
 
 def test_fields_may_be_described_below_themselves_and_by_a_base() -> None:
     """Words are found in the docstring, below the field, and in the base that brought it."""
-    assert schemas.meanings_of(_Child) == {
-        "one": "Said above.",
-        "two": "Said above.",
+    assert meanings_of(_Child) == {
+        "one": "said above",
+        "two": "said above",
         "three": "Said `below`.",
         "four": "Said here.",
     }

@@ -52,7 +52,7 @@ _DIGEST_BLOCK_BYTES = 8 << 20
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
+class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file's identity.
 
     Attributes
@@ -67,7 +67,7 @@ class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a bundle says of itself.
 
     Attributes

@@ -308,13 +308,23 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
     expected = kinds["expected"] if kinds else (bounds["expected"] if bounds else problem)
     got = kinds["got"] if kinds else None
     shown = quoted(found_at) if found_at is not _NOWHERE else None
-    found = " ".join(part for part in (got, shown) if part) or None
+    if got is not None and got != shown:
+        shown = _json_words(got) if shown is None else f"{_json_words(got)} {shown}"
     return InputError(
         "wrong type" if kinds else "value out of range",
         field=field or None,
-        expected=expected.replace("`", "").replace(" | ", " or "),
-        found=found if shown is None or got != shown else shown,
+        expected=_json_words(expected),
+        found=shown,
     )
+
+
+# msgspec speaks of Python's types; the files hold JSON's.
+_WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+
+def _json_words(text: str) -> str:
+    words = re.sub(r"[a-z]+", lambda word: _WORDS.get(word[0], word[0]), text.replace("`", ""))
+    return words.replace(" | ", " or ")
 
 
 _NOWHERE = object()

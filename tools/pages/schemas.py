@@ -1,11 +1,6 @@
 """The page of records, from the types that decode them and from their docstrings."""
 
-import ast
-import inspect
-import re
-import textwrap
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -14,7 +9,7 @@ from tools.pages.markdown import anchor, sentence, table
 
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.fitness.task import DEFAULTS, TaskLine
-from wayproof.schemas import SCHEMAS
+from wayproof.schemas import SCHEMAS, description_of, meanings_of, record_type
 
 _INTRO = """\
 # Records
@@ -45,7 +40,7 @@ _DEGRADES_TO: dict[Any, object] = {TaskLine: DEFAULTS}
 
 def body() -> str:
     """Return the page."""
-    named = {name: _type_named(name) for name in SCHEMAS}
+    named = {name: record_type(name) for name in SCHEMAS}
     parts = [_INTRO, table(["name", "what it is"], _overview(named))]
     told: set[Any] = set()
     for name, kind in named.items():
@@ -55,7 +50,7 @@ def body() -> str:
 
 def records_within(name: str) -> list[Any]:
     """List a named record and the records inside it."""
-    waiting, found = [_type_named(name)], []
+    waiting, found = [record_type(name)], []
     while waiting:
         kind = waiting.pop()
         info = types.type_info(kind)
@@ -65,21 +60,17 @@ def records_within(name: str) -> list[Any]:
     return found
 
 
-def _type_named(name: str) -> Any:
-    module, type_name = SCHEMAS[name]
-    return getattr(import_module(module), type_name)
-
-
 def _overview(named: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, kind in named.items():
-        yield f"[`{name}`](#{anchor(name)})", _summary(kind)
+        yield f"[`{name}`](#{anchor(name)})", description_of(kind).partition("\n")[0]
 
 
 def _record(name: str, kind: Any, told: set[Any]) -> Iterator[str]:
     """Yield a record's section, then those of the records inside it that are not told yet."""
     told.add(kind)
     yield f"## {name}"
-    yield from _description(kind)
+    if description := description_of(kind):
+        yield description
     info = types.type_info(kind)
     if not isinstance(info, types.StructType):
         yield f"One of: {_shown(info)}."
@@ -87,7 +78,7 @@ def _record(name: str, kind: Any, told: set[Any]) -> Iterator[str]:
         yield table(["field", "type", "default", "meaning"], _rows(info))
         yield f"Other keys are {'refused' if info.forbid_unknown_fields else 'ignored'}."
     for inner in _structs_within(info):
-        if inner not in told and inner not in map(_type_named, SCHEMAS):
+        if inner not in told and inner not in map(record_type, SCHEMAS):
             yield from _record(inner.__name__, inner, told)
 
 
@@ -100,7 +91,7 @@ def _rows(info: types.StructType) -> Iterator[tuple[str, str, str, str]]:
             f"`{field.encode_name}`",
             _shown(field.type),
             _default(info.cls, field),
-            meanings.get(field.name, ""),
+            sentence(meanings.get(field.name, "")),
         )
 
 
@@ -148,7 +139,7 @@ def _shown(kind: types.Type) -> str:
 
 
 def _section_name(kind: type[msgspec.Struct]) -> str:
-    return next((name for name in SCHEMAS if _type_named(name) is kind), kind.__name__)
+    return next((name for name in SCHEMAS if record_type(name) is kind), kind.__name__)
 
 
 def _bounds(kind: types.Type) -> str:
@@ -185,76 +176,3 @@ def _structs_at(kind: types.Type) -> Iterator[Any]:
     for one in inner:
         if isinstance(one, types.Type):
             yield from _structs_at(one)
-
-
-# -- words from the source ------------------------------------------------------------
-
-
-def _summary(kind: Any) -> str:
-    return _plain(_own_docstring(kind).partition("\n")[0])
-
-
-def _description(kind: Any) -> Iterator[str]:
-    text, _, _ = _own_docstring(kind).partition("\nAttributes\n")
-    if text.strip():
-        yield _plain(text.strip())
-
-
-def _own_docstring(kind: Any) -> str:
-    return inspect.cleandoc(vars(kind).get("__doc__") or "") if isinstance(kind, type) else ""
-
-
-def meanings_of(kind: type[msgspec.Struct]) -> dict[str, str]:
-    """Return what each field means, by its name.
-
-    The words stand in the ``Attributes`` section of the class's docstring, in a string
-    below the field, or in ``msgspec.Meta(description=…)``; a base class speaks for the
-    fields that it brings.
-    """
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
-        if issubclass(one, msgspec.Struct) and one is not msgspec.Struct:
-            found |= _attributes_section(_own_docstring(one)) | _strings_below_fields(one)
-    info = types.type_info(kind)
-    if isinstance(info, types.StructType):
-        for field in info.fields:
-            extra = getattr(field.type, "extra_json_schema", None) or {}
-            if field.name not in found and "description" in extra:
-                found[field.name] = str(extra["description"])
-    return {name: sentence(_plain(text)) for name, text in found.items()}
-
-
-def _attributes_section(docstring: str) -> dict[str, str]:
-    _, _, section = docstring.partition("\nAttributes\n")
-    found: dict[str, str] = {}
-    names: list[str] = []
-    for line in section.split("\n")[1:]:
-        if line and not line[0].isspace():
-            if not re.fullmatch(r"\w+(?:, \w+)*", line):
-                break  # the next section
-            names = line.split(", ")
-        for name in names if line[:1].isspace() else []:
-            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
-    return found
-
-
-def _strings_below_fields(kind: type) -> dict[str, str]:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):
-        return {}
-    (definition,) = tree.body
-    if not isinstance(definition, ast.ClassDef):
-        return {}
-    found: dict[str, str] = {}
-    for field, below in zip(definition.body, definition.body[1:], strict=False):
-        match field, below:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=text)):
-                found[name] = inspect.cleandoc(str(text))
-    return found
-
-
-def _plain(text: str) -> str:
-    """Bring a docstring's markup into Markdown's."""
-    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)
-    return text.replace("``", "`")

@@ -76,6 +76,9 @@ def judge(need: Need, packet: Packet) -> Judgement:
     The two axes are computed side by side and neither looks at the other: ``fact_mask``
     carries everything about sufficiency, ``latency_status`` everything about time.
     """
+    error = packet.error
+    if isinstance(error, dict):
+        _written_error(error)  # refused here, whether or not a result will be written
     selected, texts = _read_packet(packet)
     expected = need.expected
     found: Sequence[str]
@@ -106,7 +109,7 @@ def judge(need: Need, packet: Packet) -> Judgement:
         wall_ms = canonical_number(round(wall_ms, 3))
     mask = (
         (_TIMED_OUT if timed_out else 0)
-        | (_ERROR if packet.error else 0)
+        | (_ERROR if error else 0)
         | (_MISSING if missing else 0)
         | (_WEAK if missing_terms else 0)
         | (_FORBIDDEN if hits else 0)

@@ -96,9 +96,15 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
         "debt_candidates": [
             debt.as_dict()
             for result in results
-            for debt in debts_of(result, numbered=len(shapes.get(result.task_id, ())) > 1)
+            for debt in debts_of(result, numbered=_has_attempts(shapes, result))
         ],
     }
+
+
+def _has_attempts(shapes: dict[object, list[Shape]], result: TaskResult) -> bool:
+    """Tell whether a task that was given a name has several results."""
+    is_named = "task_id" not in result.defaulted_fields
+    return is_named and len(shapes.get(result.task_id, ())) > 1
 
 
 def _score(case: BenchmarkCase, route_codes: dict[str, int]) -> tuple[TaskResult, Shape]:
