@@ -16,7 +16,7 @@ any number of them and for any order of the input lines.
 import gc
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,7 +29,15 @@ from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError
 from wayproof.fitness.fold import LIMITS, SuiteFold, suite_record
 from wayproof.fitness.inputs import plain_file
-from wayproof.fitness.judging import Chunk, Job, JudgedChunk, chunks_of, judge_chunk
+from wayproof.fitness.judging import (
+    Chunk,
+    Job,
+    JudgedChunk,
+    Progress,
+    chunks_of,
+    judge_chunk,
+    no_progress,
+)
 from wayproof.fitness.merging import WALL, Merger, Part, Sink
 from wayproof.fitness.suite import DEFAULT_SUITE
 from wayproof.fitness.task_index import index_tasks
@@ -42,9 +50,6 @@ __all__ = ["DEBTS", "RESULTS", "SUMMARY", "ScoreRequest", "score"]
 
 RESULTS, DEBTS, SUMMARY = "results.jsonl", "debts.jsonl", "summary.json"
 _CHUNKS_PER_PROCESS = 4
-
-Progress = Callable[[int, int], None]
-"""Called with (bytes judged, bytes in all)."""
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,9 +145,7 @@ class Total(NamedTuple):
 
 
 def _count_here(job: Job, results: Sink, debts: Sink, progress: Progress) -> Total:
-    size = job.packets.stat().st_size
-    progress(0, size)
-    chunk = judge_chunk(job, Chunk(0, 0, size))
+    chunk = judge_chunk(job, Chunk(0, 0, job.packets.stat().st_size), progress)
     part = Merger(job, range(len(job.tasks)), results, debts).merge(chunk.runs)
     return Total(part.fold, part.wall_runs, part.wall_count, chunk.ignored_count)
 
@@ -192,16 +195,12 @@ class _Nowhere:
         """Take ``data`` and drop it."""
 
 
-def _no_progress(done: int, total: int) -> None:
-    """Report nothing."""
-
-
 def score(
     request: ScoreRequest,
     out: Path | None,
     *,
     overwrite: bool = False,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Score a packets file against a tasks file.
 
