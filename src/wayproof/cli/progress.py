@@ -67,12 +67,17 @@ def trial_progress(label: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
+        auto_refresh=False,  # no thread of its own, which a fork could not take along
     )
     task = bar.add_task(label, total=None, visible=False)
+    shown = 0
 
     def show(done: int, total: int) -> None:
-        if total > _WORTH_SHOWING_TRIALS and done % 100 == 0:
+        nonlocal shown
+        if total > _WORTH_SHOWING_TRIALS and (done - shown >= total // 200 or done == total):
+            shown = done
             bar.update(task, completed=done, total=total, visible=True)
+            bar.refresh()
 
     with bar:
         yield show
