@@ -161,7 +161,7 @@ def whole_rows() -> list[list[str]]:
     base = min(best_s_once(imports) for _ in range(15))
     run = min(run_s() for _ in range(7))
     pairs = [
-        (run_s("--seeds", "0-79"), run_s("--seeds", "0-79", "--processes", "2")) for _ in range(5)
+        (run_s("--seeds", "0-79"), run_s("--seeds", "0-79", "--processes", "2")) for _ in range(7)
     ]
     one, two = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
     return [
