@@ -1,6 +1,6 @@
 """Recovery's speed as ratios within one run; every compared result is checked to be equal.
 
-    python benchmarks/recovery_speed.py
+    python benchmarks/recovery_speed.py [planner] [world] [runs]
 
 Needs the ``dev`` extra (scipy, networkx) and, for the world's steps, ``gymnasium``.
 """
@@ -183,9 +183,9 @@ def table(title: str, header: Sequence[str], rows: list[list[str]]) -> None:
 
 
 def main() -> None:
-    table(
-        "Whole cost-to-go field, ms; all equal exactly",
-        (
+    parts = sys.argv[1:] or ["planner", "world", "runs"]
+    if "planner" in parts:
+        header = (
             "grid",
             "ours",
             "scipy",
@@ -193,11 +193,12 @@ def main() -> None:
             "networkx",
             "ours / scipy",
             "networkx / ours",
-        ),
-        planner_rows(),
-    )
-    table("World steps a second", ("against", "ours", "theirs", "ratio"), world_rows())
-    table("Whole runs", ("run", "time", "against", "ratio"), whole_rows())
+        )
+        table("Whole cost-to-go field, ms; all equal exactly", header, planner_rows())
+    if "world" in parts:
+        table("World steps a second", ("against", "ours", "theirs", "ratio"), world_rows())
+    if "runs" in parts:
+        table("Whole runs", ("run", "time", "against", "ratio"), whole_rows())
 
 
 if __name__ == "__main__":
