@@ -1,0 +1,41 @@
+"""The Explorer's page, joined from its sources and the public sample."""
+
+import json
+
+import msgspec
+
+from wayproof.web.join import join_modules
+from wayproof.web.page import DataBlock, merged_messages, page_parts, source_text
+from wayproof.web.template import render
+
+__all__ = ["SAMPLE_PATH", "explorer_page"]
+
+SAMPLE_PATH = "explorer/static/sample.json"
+
+
+def explorer_page() -> bytes:
+    """Return the whole page: it opens from disk, makes no request and needs no build."""
+    sample = source_text(SAMPLE_PATH)
+    messages = merged_messages(
+        *(json.loads(source_text(f"{room}/static/messages.json")) for room in ("web", "explorer"))
+    )
+    style = "".join(
+        source_text(path)
+        for path in (
+            "web/static/base.css",
+            "web/static/board.css",
+            "explorer/static/explorer.css",
+        )
+    )
+    return b"".join(
+        page_parts(
+            title="wayproof Explorer",
+            style=style,
+            script=join_modules("explorer/static/app.js", source_text),
+            body=render("explorer/templates/explorer.html.j2", sample=json.loads(sample)),
+            data=(
+                DataBlock("messages", [msgspec.json.encode(messages)]),
+                DataBlock("sample", [sample.encode("utf-8")]),
+            ),
+        )
+    )

@@ -1,0 +1,11 @@
+// The page's beginning: language and theme, the stage, and the checker.
+
+import { dataBlock } from "../../web/static/dom.js";
+import { startLocale } from "../../web/static/locale.js";
+import { startCheck } from "./check.js";
+import { startWatch } from "./watch.js";
+
+const sample = dataBlock("sample");
+startLocale();
+startWatch(sample);
+startCheck(sample.pins);

@@ -1,0 +1,336 @@
+// A recovery bundle, checked from its suite and its recorded actions up: every result is
+// derived again and held against the one that was recorded.
+
+import { linesOf, canonicalText, parseCanonical } from "./canonical.js";
+import { sha256Hex } from "./sha256.js";
+import { replay } from "./world.js";
+import { CHECKS, certificateFault, judge, sameAction } from "./verify.js";
+import {
+  action,
+  cell,
+  count,
+  flag,
+  integer,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  record,
+  ShapeError,
+  string,
+} from "./shape.js";
+
+const KINDS = ["collision", "invalid_path", "premature_end"];
+const CONTROLS = ["blind-repeat", "planner", "random-walk"];
+const kind = oneOf(...KINDS);
+
+const HEADER = record({
+  generator: record({ name: string, parameters: object, seed: integer }),
+  schema_version: oneOf("wayproof.recovery-suite/1"),
+  suite_id: string,
+});
+const GRID = record({
+  grid_id: string,
+  potentials: listOf(listOf(orNull(count))),
+  reference_path: listOf(cell),
+  rows: listOf(string),
+  scenarios: listOf(
+    record({
+      budget: count,
+      failure_kind: kind,
+      injected_action: action,
+      prefix_length: count,
+      scenario_id: string,
+    }),
+  ),
+  start: cell,
+  target: cell,
+});
+const TRACE = record({
+  policy: string,
+  policy_seed: integer,
+  scenario_id: string,
+  steps: listOf(
+    record({
+      accepted: flag,
+      action,
+      phase: oneOf("prefix", "injected", "policy"),
+      position: cell,
+      rejection: orNull(kind),
+      spent: count,
+    }),
+  ),
+});
+
+/** Something that doesn't hold, with its place. */
+export class BundleFault extends Error {
+  constructor(place) {
+    super(place.problem);
+    this.place = place;
+  }
+}
+
+function fault(problem, place = {}) {
+  return new BundleFault({ problem, ...place });
+}
+
+/** Read a file of canonical lines; `check` is the shape of a line. */
+export function readLines(files, name, check) {
+  const bytes = files.get(name);
+  if (bytes === undefined) {
+    throw fault("missing_file", { file: name });
+  }
+  let lines;
+  try {
+    lines = linesOf(bytes);
+  } catch (error) {
+    throw fault("unreadable", { file: name, found: error.message });
+  }
+  return lines.map((line, index) => {
+    try {
+      const value = parseCanonical(line);
+      check(value, "", index);
+      return { line, value };
+    } catch (error) {
+      throw fault(error instanceof ShapeError ? "shape" : "unreadable", {
+        file: name,
+        line: index + 1,
+        found: error.message,
+      });
+    }
+  });
+}
+
+function isGrid(grid) {
+  const width = grid.rows[0]?.length ?? 0;
+  const inside = ([row, column]) =>
+    row >= 0 && row < grid.rows.length && column >= 0 && column < width;
+  return (
+    width > 0 &&
+    grid.rows.every((row) => row.length === width && /^[#1-9]+$/.test(row)) &&
+    grid.potentials.length === grid.rows.length &&
+    grid.potentials.every((row) => row.length === width) &&
+    [grid.start, grid.target].every((end) => inside(end) && grid.rows[end[0]][end[1]] !== "#") &&
+    !(grid.start[0] === grid.target[0] && grid.start[1] === grid.target[1]) &&
+    grid.scenarios.every(
+      (scenario) => scenario.budget >= 1 && scenario.prefix_length < grid.reference_path.length,
+    )
+  );
+}
+
+/** Read suite.jsonl: its header and, by scenario id, {grid, scenario, certified}. */
+export function readSuite(files) {
+  const lines = readLines(files, "suite.jsonl", (value, field, index) =>
+    (index === 0 ? HEADER : GRID)(value, field),
+  );
+  if (lines.length < 2) {
+    throw fault("empty_suite", { file: "suite.jsonl" });
+  }
+  const scenarios = new Map();
+  const grids = lines.slice(1).map(({ value: grid }, index) => {
+    if (!isGrid(grid)) {
+      throw fault("bad_grid", { file: "suite.jsonl", line: index + 2, grid: grid.grid_id });
+    }
+    const wrong = certificateFault(grid);
+    if (wrong !== null) {
+      throw fault("optimum_certified", {
+        file: "suite.jsonl",
+        line: index + 2,
+        grid: grid.grid_id,
+        found: JSON.stringify(wrong),
+      });
+    }
+    for (const scenario of grid.scenarios) {
+      if (scenarios.has(scenario.scenario_id)) {
+        throw fault("repeated", { file: "suite.jsonl", line: index + 2, trial: scenario.scenario_id });
+      }
+      scenarios.set(scenario.scenario_id, { grid, scenario, certified: true });
+    }
+    return grid;
+  });
+  return { header: lines[0].value, grids, scenarios };
+}
+
+/** One trial's name, as errors spell it. */
+export function trialId({ policy, scenario_id: scenario, policy_seed: seed }) {
+  return `${policy}/${scenario}/${seed}`;
+}
+
+function proposalCounts(scenario, steps) {
+  const proposed = steps.slice(scenario.prefix_length + 1);
+  const first = proposed.findIndex((step) => step.accepted);
+  return {
+    accepted_moves: proposed.filter((step) => step.accepted && "move" in step.action).length,
+    first_accepted_proposal: first === -1 ? null : first,
+    proposals: proposed.length,
+    rejected_proposals: proposed.filter((step) => !step.accepted).length,
+    repeated_rejected_action: proposed.filter((step) =>
+      sameAction(step.action, scenario.injected_action),
+    ).length,
+  };
+}
+
+/** Derive a trial's whole result from suite and recorded actions. */
+export function deriveResult(suite, entry, trace, traceLine, outcome) {
+  const { grid, scenario } = entry;
+  const verdict = judge(grid, scenario, trace.steps, replay(grid, trace.steps), entry.certified);
+  const last = trace.steps[trace.steps.length - 1];
+  const optimum = grid.potentials[grid.start[0]][grid.start[1]];
+  return {
+    verdict,
+    result: {
+      agent_outcome: outcome,
+      budget: scenario.budget,
+      checks: verdict.checks,
+      completed: verdict.completed,
+      evidence_class: CONTROLS.includes(trace.policy) ? "reference_control" : "client_agent",
+      excess_cost: verdict.completed ? last.spent - optimum : null,
+      failure_kind: scenario.failure_kind,
+      final_cost: last.spent,
+      final_position: last.position,
+      first_failed_check: verdict.firstFailedCheck,
+      grid_id: grid.grid_id,
+      injected_action: scenario.injected_action,
+      optimal_cost: optimum,
+      policy: trace.policy,
+      policy_seed: trace.policy_seed,
+      prefix_length: scenario.prefix_length,
+      rejection: trace.steps[scenario.prefix_length]?.rejection ?? null,
+      scenario_id: scenario.scenario_id,
+      suite_id: suite.header.suite_id,
+      trace_sha256: sha256Hex(new TextEncoder().encode(traceLine)),
+      verified_recovery: verdict.verifiedRecovery,
+      ...proposalCounts(scenario, trace.steps),
+    },
+  };
+}
+
+function firstDifference(recorded, derived) {
+  const names = new Set([...Object.keys(recorded), ...Object.keys(derived)]);
+  return [...names].sort().find((name) => {
+    const a = Object.hasOwn(recorded, name) ? canonicalText(recorded[name]) : "";
+    const b = Object.hasOwn(derived, name) ? canonicalText(derived[name]) : "";
+    return a !== b;
+  });
+}
+
+/** Which check a disagreement is about: the earlier of the two first failures. */
+function disputedCheck(recorded, verdict) {
+  const rank = (name) => {
+    const index = CHECKS.indexOf(name);
+    return index === -1 ? CHECKS.length : index;
+  };
+  const ours = rank(verdict.firstFailedCheck);
+  const theirs = rank(recorded.first_failed_check);
+  return CHECKS[Math.min(ours, theirs)] ?? null;
+}
+
+function trialFault(recorded, line, { verdict, result }) {
+  const field = firstDifference(recorded, result);
+  if (field === undefined) {
+    return null;
+  }
+  const isVerdict =
+    verdict.firstFailedCheck !== recorded.first_failed_check || field.startsWith("checks");
+  return {
+    problem: isVerdict ? "verdict_differs" : "result_differs",
+    file: "results.jsonl",
+    line,
+    trial: trialId(recorded),
+    check: isVerdict ? disputedCheck(recorded, verdict) : null,
+    step: isVerdict ? verdict.failedStep : null,
+    field,
+    expected: field in result ? canonicalText(result[field]) : "–",
+    found: field in recorded ? canonicalText(recorded[field]) : "–",
+  };
+}
+
+function compareKeys(a, b) {
+  for (const name of ["policy", "scenario_id"]) {
+    if (a[name] !== b[name]) {
+      return a[name] < b[name] ? -1 : 1;
+    }
+  }
+  return a.policy_seed - b.policy_seed;
+}
+
+function checkOrder(results) {
+  results.forEach(({ value }, index) => {
+    if (index > 0 && compareKeys(results[index - 1].value, value) >= 0) {
+      throw fault("order", { file: "results.jsonl", line: index + 1, trial: trialId(value) });
+    }
+  });
+}
+
+const KEY = (value, field) => {
+  object(value, field || "record");
+  string(value.policy, "policy");
+  string(value.scenario_id, "scenario_id");
+  integer(value.policy_seed, "policy_seed");
+  string(value.agent_outcome, "agent_outcome");
+};
+
+function tracesByTrial(files) {
+  const byTrial = new Map();
+  readLines(files, "traces.jsonl", TRACE).forEach((trace, index) => {
+    const name = trialId(trace.value);
+    if (byTrial.has(name)) {
+      throw fault("repeated", { file: "traces.jsonl", line: index + 1, trial: name });
+    }
+    byTrial.set(name, trace);
+  });
+  return byTrial;
+}
+
+function checkTrial(suite, traces, { value: recorded }, index) {
+  const name = trialId(recorded);
+  const place = { file: "results.jsonl", line: index + 1, trial: name };
+  const trace = traces.get(name);
+  const entry = suite.scenarios.get(recorded.scenario_id);
+  if (trace === undefined || entry === undefined) {
+    return { ...place, problem: trace === undefined ? "no_trace" : "no_scenario" };
+  }
+  if (trace.value.steps.length === 0) {
+    return { ...place, problem: "no_steps" };
+  }
+  const derived = deriveResult(suite, entry, trace.value, trace.line, recorded.agent_outcome);
+  return trialFault(recorded, index + 1, derived);
+}
+
+function tally(results) {
+  const counts = new Map();
+  for (const { value } of results) {
+    const own = counts.get(value.policy) ?? { cells: 0, completed: 0, verified: 0 };
+    own.cells += 1;
+    own.completed += value.completed ? 1 : 0;
+    own.verified += value.verified_recovery ? 1 : 0;
+    counts.set(value.policy, own);
+  }
+  return [...counts].map(([policy, own]) => ({ policy, ...own }));
+}
+
+/**
+ * Check a recovery bundle's evidence.
+ *
+ * @param {Map<string, Uint8Array>} files
+ * @param {(done: number, total: number) => Promise<void>} pause called between trials
+ * @returns {Promise<object>} {faults, trials, suiteId, policies}
+ */
+export async function checkRecovery(files, pause) {
+  const suite = readSuite(files);
+  const traces = tracesByTrial(files);
+  const results = readLines(files, "results.jsonl", KEY);
+  checkOrder(results);
+  const faults = [];
+  for (let index = 0; index < results.length; index += 1) {
+    const found = checkTrial(suite, traces, results[index], index);
+    if (found !== null) {
+      faults.push(found);
+    }
+    await pause(index + 1, results.length);
+  }
+  if (traces.size !== results.length) {
+    faults.push({ problem: "trial_count", file: "traces.jsonl", expected: results.length, found: traces.size });
+  }
+  return { faults, trials: results.length, suiteId: suite.header.suite_id, policies: tally(results) };
+}

@@ -1,0 +1,232 @@
+// Watch a control on the sample, or take its place. Both end before the same judge.
+
+import { byId, el } from "../../web/static/dom.js";
+import { number, onLanguage, text } from "../../web/static/locale.js";
+import { checkItems, cellText } from "../../web/static/ledger.js";
+import { createStage } from "../../web/static/stage.js";
+import { cellAt } from "../../web/static/board.js";
+import { phaseAt, unpackActions } from "./actions.js";
+import { initialState, recordStep, replay, sameCell, step } from "./world.js";
+import { CHECKS, judge } from "./verify.js";
+
+const YOU = "you";
+const ARROWS = {
+  ArrowUp: [-1, 0],
+  ArrowRight: [0, 1],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+};
+
+function chosen(name) {
+  return document.querySelector(`input[name="${name}"]:checked`).value;
+}
+
+function scenarioOf(grid, kind) {
+  return grid.scenarios.find((scenario) => scenario.failure_kind === kind);
+}
+
+/** The steps that stand before the policy's turn: the prefix and the refused action. */
+function opening(grid, scenario) {
+  const prefix = grid.reference_path.slice(1, scenario.prefix_length + 1);
+  const actions = [...prefix.map((cell) => ({ move: cell })), scenario.injected_action];
+  return replay(
+    grid,
+    actions.map((action, index) => ({ phase: phaseAt(scenario, index), action })),
+  );
+}
+
+function judged(grid, scenario, steps) {
+  const again = replay(grid, steps);
+  return judge(grid, scenario, steps, again);
+}
+
+/**
+ * Start the stage over the sample.
+ * @param {object} sample {grids, trials}
+ */
+export function startWatch(sample) {
+  const board = byId("board");
+  let current = null;
+  let cursor = null;
+  const stage = createStage(drawVerdict);
+
+  function sampleTrial(grid, scenario, policy) {
+    const seed = Number(byId("seed").value);
+    const found = sample.trials.find(
+      (trial) =>
+        trial.scenario_id === scenario.scenario_id &&
+        trial.policy === policy &&
+        trial.policy_seed === seed,
+    );
+    const steps = replay(grid, unpackActions(grid, scenario, found.actions));
+    return { grid, scenario, policy, steps, verdict: judged(grid, scenario, steps) };
+  }
+
+  function ownTrial(grid, scenario) {
+    return { grid, scenario, policy: YOU, steps: opening(grid, scenario), verdict: null };
+  }
+
+  function isPlaying() {
+    return current !== null && current.policy === YOU && current.verdict === null;
+  }
+
+  function load() {
+    const grid = sample.grids[Number(byId("grid").value)];
+    const scenario = scenarioOf(grid, chosen("kind"));
+    const policy = chosen("policy");
+    const isOwn = policy === YOU;
+    byId("own-controls").hidden = !isOwn;
+    byId("seed-field").hidden = isOwn;
+    board.classList.toggle("playable", isOwn);
+    board.setAttribute("role", isOwn ? "application" : "img");
+    board.toggleAttribute("data-keys", isOwn);
+    board.setAttribute("tabindex", isOwn ? "0" : "-1");
+    current = isOwn ? ownTrial(grid, scenario) : sampleTrial(grid, scenario, policy);
+    cursor = null;
+    stage.setView({ cursor });
+    stage.show(current, isOwn ? current.steps.length : 0);
+  }
+
+  function proposalsLeft() {
+    const made = current.steps.length - current.scenario.prefix_length - 1;
+    return current.scenario.budget - made;
+  }
+
+  function propose(action) {
+    if (!isPlaying()) {
+      return;
+    }
+    const last = current.steps[current.steps.length - 1];
+    const state = { ...initialState(current.grid), position: last.position, spent: last.spent };
+    const outcome = step(current.grid, state, action);
+    current.steps = [...current.steps, recordStep("policy", action, outcome)];
+    if (outcome.state.finished || proposalsLeft() === 0) {
+      current.verdict = judged(current.grid, current.scenario, current.steps);
+    }
+    stage.show(current, current.steps.length);
+  }
+
+  function proposeToward([down, right]) {
+    const { position } = current.steps[current.steps.length - 1];
+    propose({ move: [position[0] + down, position[1] + right] });
+  }
+
+  function moveCursor([down, right]) {
+    const from = cursor ?? current.steps[current.steps.length - 1].position;
+    const rows = current.grid.rows.length;
+    const columns = current.grid.rows[0].length;
+    cursor = [
+      Math.max(0, Math.min(rows - 1, from[0] + down)),
+      Math.max(0, Math.min(columns - 1, from[1] + right)),
+    ];
+    stage.setView({ cursor });
+  }
+
+  function onBoardKey(event) {
+    if (!isPlaying() || event.ctrlKey || event.metaKey || event.altKey) {
+      return;
+    }
+    const toward = ARROWS[event.key];
+    if (toward && event.shiftKey) {
+      moveCursor(toward);
+    } else if (toward) {
+      proposeToward(toward);
+    } else if (event.key === "Enter" && cursor !== null) {
+      propose({ move: cursor });
+    } else if (event.key === "f" || event.key === "F") {
+      propose({ finish: true });
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  function drawVerdict(trial, shown) {
+    const isOver = trial.verdict !== null && shown === trial.steps.length;
+    const checks = isOver ? trial.verdict.checks : null;
+    byId("checks").replaceChildren(...checkItems(CHECKS, checks));
+    byId("verdict").replaceChildren(...(isOver ? verdictParts(trial) : openParts(trial)));
+    for (const button of byId("own-controls").querySelectorAll("button[data-own]")) {
+      button.disabled = !isPlaying();
+    }
+  }
+
+  function openParts(trial) {
+    if (trial.policy !== YOU) {
+      return [el("p", { class: "soft" }, text("verdict.open"))];
+    }
+    const last = trial.steps[trial.steps.length - 1];
+    const onTarget = sameCell(last.position, trial.grid.target);
+    return [
+      el("p", {}, text("own.left", { left: number(proposalsLeft()), budget: trial.scenario.budget })),
+      el("p", { class: "soft" }, text(onTarget ? "own.arrived" : "own.where", {
+        position: cellText(last.position),
+        target: cellText(trial.grid.target),
+      })),
+    ];
+  }
+
+  byId("grid").replaceChildren(
+    ...sample.grids.map((grid, index) => el("option", { value: index }, grid.grid_id)),
+  );
+  const seeds = [...new Set(sample.trials.map((trial) => trial.policy_seed))].sort((a, b) => a - b);
+  byId("seed").replaceChildren(...seeds.map((seed) => el("option", { value: seed }, String(seed))));
+
+  for (const id of ["grid", "seed"]) {
+    byId(id).addEventListener("change", load);
+  }
+  for (const input of document.querySelectorAll('input[name="kind"], input[name="policy"]')) {
+    input.addEventListener("change", load);
+  }
+  byId("show-costs").addEventListener("change", (event) =>
+    stage.setView({ showCosts: event.target.checked }),
+  );
+  byId("show-optimal").addEventListener("change", (event) =>
+    stage.setView({ showOptimal: event.target.checked }),
+  );
+  board.addEventListener("click", (event) => {
+    if (isPlaying()) {
+      propose({ move: cellAt(board, event) });
+    }
+  });
+  board.addEventListener("keydown", onBoardKey);
+  for (const button of byId("own-controls").querySelectorAll("button[data-toward]")) {
+    button.addEventListener("click", () => proposeToward(ARROWS[button.dataset.toward]));
+  }
+  byId("own-finish").addEventListener("click", () => propose({ finish: true }));
+  byId("own-again").addEventListener("click", load);
+  load();
+  onLanguage(() => stage.redraw());
+}
+
+/** The verdict in words: two measurements, never one. */
+export function verdictParts(trial) {
+  const { verdict, grid } = trial;
+  const optimum = grid.potentials[grid.start[0]][grid.start[1]];
+  const spent = trial.steps[trial.steps.length - 1].spent;
+  const mark = (key, isTrue) =>
+    el(
+      "span",
+      { class: `status ${isTrue ? "good" : "bad"}`, "data-verdict": key, "data-value": String(isTrue) },
+      text(`verdict.${key}.${isTrue}`),
+    );
+  const failed = verdict.firstFailedCheck;
+  return [
+    el(
+      "div",
+      { class: "marks" },
+      mark("completed", verdict.completed),
+      mark("verified", verdict.verifiedRecovery),
+    ),
+    el(
+      "p",
+      {},
+      verdict.completed
+        ? text("verdict.cost", { spent, optimum, excess: spent - optimum })
+        : text("verdict.cost.open", { spent, optimum }),
+    ),
+    failed === null
+      ? null
+      : el("p", { class: "soft" }, text("verdict.failed", { check: text(`check.${failed}`) })),
+  ].filter((part) => part !== null);
+}
