@@ -2,8 +2,6 @@
 
 import json
 
-import msgspec
-
 from wayproof.web.join import join_modules
 from wayproof.web.page import DataBlock, merged_messages, page_parts, source_text
 from wayproof.web.template import render
@@ -33,9 +31,7 @@ def explorer_page() -> bytes:
             style=style,
             script=join_modules("explorer/static/app.js", source_text),
             body=render("explorer/templates/explorer.html.j2", sample=json.loads(sample)),
-            data=(
-                DataBlock("messages", [msgspec.json.encode(messages)]),
-                DataBlock("sample", [sample.encode("utf-8")]),
-            ),
+            messages=messages,
+            data=[DataBlock("sample", [sample.encode("utf-8")])],
         )
     )

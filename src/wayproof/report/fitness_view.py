@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from wayproof.errors import IntegrityError
+from wayproof.text import clip
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
 
-__all__ = ["FAILURE_KINDS", "LATENCY_STATUSES", "FitnessView", "TaskColumns", "fitness_view"]
+__all__ = ["FAILURE_KINDS", "LATENCY_STATUSES", "FitnessView", "TaskColumns", "fitness_view", "task_columns"]
 
 FAILURE_KINDS: Final = (
     "route_timeout",
@@ -71,6 +72,8 @@ class _SuiteRecord(msgspec.Struct, frozen=True):
     limits: list[str]
     summary: _Summary
     route_type_metrics: dict[str, _RouteType]
+    sufficiency_latency_matrix: dict[str, dict[str, int]]
+    ignored_packet_count: int = 0
 
 
 class _Task(msgspec.Struct, frozen=True, gc=False):
@@ -102,16 +105,20 @@ class TaskColumns:
         self.precision = array("d")
         self.missing_count = array("I")
         self.hit_count = array("I")
+        # Whole ids and attempts, where the shown id differs.
+        self._keys: dict[int, tuple[str, int | None]] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def add(self, task: _Task) -> None:
         """Take in one result."""
-        name = task.task_id
-        if len(name) > _ID_CHARS:
-            name = f"{name[:_ID_CHARS]}… (+{len(name) - _ID_CHARS})"
-        self.ids.append(name if task.attempt is None else f"{name} #{task.attempt}")
+        name = clip(task.task_id, _ID_CHARS)
+        if task.attempt is not None:
+            name = f"{name} #{task.attempt}"
+        if name is not task.task_id:
+            self._keys[len(self.ids)] = (task.task_id, task.attempt)
+        self.ids.append(name)
         self.route.append(self.routes.setdefault(task.route_type, len(self.routes)))
         self.kind.append(_KIND_CODES[task.sufficiency_failure_kind])
         self.latency.append(_STATUS_CODES[task.latency_status])
@@ -125,6 +132,17 @@ class TaskColumns:
     def is_debt(self, index: int) -> bool:
         """Whether a result stands in one of the two queues."""
         return bool(self.kind[index]) or self.latency[index] in _DEBT_STATUS_CODES
+
+    def debt_counts(self, indexes: list[int]) -> dict[str, int]:
+        """Count the debts of each queue among some results."""
+        return {
+            "sufficiency": sum(self.kind[index] > 0 for index in indexes),
+            "latency": sum(self.latency[index] in _DEBT_STATUS_CODES for index in indexes),
+        }
+
+    def key(self, index: int) -> tuple[str, int | None]:
+        """Task id and attempt of one result, whole."""
+        return self._keys.get(index, (self.ids[index], None))
 
     def chosen(self, indexes: list[int]) -> dict[str, Any]:
         """Return the columns of some results, ready for JSON."""
@@ -151,6 +169,32 @@ _COLUMNS: Final = (
     "missing_count",
     "hit_count",
 )
+
+
+class MatrixCell(NamedTuple):
+    """One cell of the matrix.
+
+    Attributes
+    ----------
+    meaning
+        ``good``, ``slow`` (a latency debt), ``aim`` (a sufficiency debt), ``both``, or
+        ``unknown`` (sufficient, time not measured).
+    depth
+        0 … 4: how large the count is among the cells, for the shade.
+    """
+
+    status: str
+    count: int
+    meaning: str
+    depth: int
+
+
+class MatrixRow(NamedTuple):
+    """Sufficient results, or those that one failure kind names."""
+
+    name: str
+    cells: list[MatrixCell]
+    task_count: int
 
 
 class BudgetRow(NamedTuple):
@@ -180,8 +224,7 @@ class FitnessView(NamedTuple):
     Attributes
     ----------
     matrix
-        The two axes crossed: ``{sufficient or failure kind: {latency status: count}}``;
-        None when the bundle holds a summary only.
+        The two axes crossed, in the order of the ladder and of the statuses.
     budgets_left_out, route_types_left_out
         Rows beyond the longest table that is shown.
     """
@@ -190,7 +233,8 @@ class FitnessView(NamedTuple):
     status: str
     limits: list[str]
     summary: dict[str, Any]
-    matrix: dict[str, dict[str, int]] | None
+    ignored_packet_count: int
+    matrix: list["MatrixRow"]
     route_types: list[dict[str, Any]]
     route_types_left_out: int
     ratio_bins: list[RatioBin]
@@ -216,14 +260,47 @@ def task_columns(lines: LineFile) -> TaskColumns:
     return columns
 
 
-def _matrix(columns: TaskColumns) -> dict[str, dict[str, int]]:
+def _counted(columns: TaskColumns) -> dict[str, dict[str, int]]:
     counts = Counter(zip(columns.kind, columns.latency, strict=True))
     return {
-        row: {
-            status: counts[row_code, code] for code, status in enumerate(LATENCY_STATUSES)
-        }
+        row: {status: counts[row_code, code] for code, status in enumerate(LATENCY_STATUSES)}
         for row_code, row in enumerate(_ROWS)
     }
+
+
+def _meaning(row: str, status: str) -> str:
+    is_slow = status in {"fail", "timeout"}
+    if row != SUFFICIENT:
+        return "both" if is_slow else "aim"
+    if is_slow:
+        return "slow"
+    return "unknown" if status == "unmeasured" else "good"
+
+
+def _depth(count: int, largest: int) -> int:
+    if count == 0:
+        return 0
+    return 1 + sum(count > largest * share for share in (0.02, 0.1, 0.4))
+
+
+def _matrix(table: dict[str, dict[str, int]]) -> list[MatrixRow]:
+    largest = max((count for row in table.values() for count in row.values()), default=0)
+    return [
+        MatrixRow(
+            name=row,
+            cells=[
+                MatrixCell(
+                    status,
+                    table[row][status],
+                    _meaning(row, status),
+                    _depth(table[row][status], largest),
+                )
+                for status in LATENCY_STATUSES
+            ],
+            task_count=sum(table[row].values()),
+        )
+        for row in _ROWS
+    ]
 
 
 def _ratio_bins(columns: TaskColumns) -> list[RatioBin]:
@@ -276,10 +353,25 @@ def _budget_rows(columns: TaskColumns) -> list[BudgetRow]:
 
 def _route_rows(record: _SuiteRecord) -> list[dict[str, Any]]:
     rows = [
-        {"route_type": name, **msgspec.to_builtins(row)}
+        {
+            "route_type": name,
+            "sufficient_share": row.sufficiency_pass_count / row.task_count,
+            **msgspec.to_builtins(row),
+        }
         for name, row in record.route_type_metrics.items()
     ]
     return sorted(rows, key=lambda row: (-row["sufficiency_fail_count"], row["route_type"]))
+
+
+def _require_same(bundle: Bundle, field: str, expected: Any, found: Any) -> None:
+    if expected != found:
+        raise IntegrityError(
+            "the summary doesn't follow from the results",
+            file=str(bundle.folder / "summary.json"),
+            field=field,
+            expected=str(expected),
+            found=str(found),
+        )
 
 
 def fitness_view(bundle: Bundle, columns: TaskColumns | None) -> FitnessView:
@@ -295,30 +387,31 @@ def fitness_view(bundle: Bundle, columns: TaskColumns | None) -> FitnessView:
     Raises
     ------
     IntegrityError
-        When the summary doesn't count as many results as there are.
+        When the summary doesn't count what the results say.
     """
     record = read_record(bundle, "summary.json", _SuiteRecord)
+    matrix = record.sufficiency_latency_matrix
+    if [*matrix] != sorted(_ROWS) or any(set(row) != set(LATENCY_STATUSES) for row in matrix.values()):
+        raise IntegrityError(
+            "not the two axes",
+            file=str(bundle.folder / "summary.json"),
+            field="sufficiency_latency_matrix",
+        )
     route_rows = _route_rows(record)
     budgets: list[BudgetRow] = []
     if columns is not None:
-        if record.summary.task_count != len(columns):
-            raise IntegrityError(
-                "the summary doesn't follow from the results",
-                file=str(bundle.folder / "summary.json"),
-                field="summary.task_count",
-                expected=str(len(columns)),
-                found=str(record.summary.task_count),
-            )
+        _require_same(bundle, "sufficiency_latency_matrix", _counted(columns), matrix)
         budgets = _budget_rows(columns)
     return FitnessView(
         suite=record.suite,
         status=record.status,
         limits=record.limits,
         summary=msgspec.to_builtins(record.summary),
-        matrix=None if columns is None else _matrix(columns),
+        ignored_packet_count=record.ignored_packet_count,
+        matrix=_matrix(matrix),
         route_types=route_rows[:_TABLE_ROWS],
         route_types_left_out=max(0, len(route_rows) - _TABLE_ROWS),
         ratio_bins=[] if columns is None else _ratio_bins(columns),
-        budgets=budgets[:_TABLE_ROWS],
+        budgets=sorted(budgets[:_TABLE_ROWS]),
         budgets_left_out=max(0, len(budgets) - _TABLE_ROWS),
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
+import msgspec
 from markupsafe import Markup
 
 __all__ = ["DataBlock", "json_in_script", "merged_messages", "page_parts", "source_text"]
@@ -68,8 +69,36 @@ def _raw_text(text: str, element: str) -> str:
     return text
 
 
-def page_parts(
-    *, title: str, style: str, script: str, body: Markup, data: Iterable[DataBlock]
+_TEXT = re.compile(r'data-t="([^"]+)"([^>]*)>(?=<)')
+_LABEL = re.compile(r'data-t-label="([^"]+)"((?:(?!aria-label)[^>])*)aria-label=""')
+
+
+def in_english(body: str, messages: Mapping[str, Mapping[str, str]]) -> str:
+    """Fill the English text in, so that a page says something before (and without) its script.
+
+    Raises
+    ------
+    KeyError
+        For a message that doesn't exist: a fault in our sources.
+    """
+    filled = _TEXT.sub(
+        lambda found: f"{found[0]}{html.escape(messages[found[1]]['en'])}", body
+    )
+    return _LABEL.sub(
+        lambda found: f'data-t-label="{found[1]}"{found[2]}'
+        f'aria-label="{html.escape(messages[found[1]]["en"])}"',
+        filled,
+    )
+
+
+def page_parts(  # noqa: PLR0913 - the parts of one page, all named
+    *,
+    title: str,
+    style: str,
+    script: str,
+    body: Markup,
+    messages: Mapping[str, Mapping[str, str]],
+    data: Iterable[DataBlock],
 ) -> Iterable[bytes]:
     """Yield a whole page in parts, so that a large one is never held in memory.
 
@@ -81,6 +110,8 @@ def page_parts(
         Our own sources, inlined as they are.
     body
         Markup that is safe already (it comes from an auto-escaping template).
+    messages
+        The page's texts, key → language → text.
     data
         The page's data; ``<`` is escaped here.
 
@@ -101,8 +132,8 @@ def page_parts(
         f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
     )
     yield head.encode("utf-8")
-    yield str(body).encode("utf-8")
-    for block in data:
+    yield in_english(str(body), messages).encode("utf-8")
+    for block in (DataBlock("messages", [msgspec.json.encode(messages)]), *data):
         opening = f'\n<script type="application/json" id="{html.escape(block.id)}">'
         yield opening.encode("ascii")
         for chunk in block.chunks:

@@ -47,9 +47,11 @@ export function numberOrDash(value, digits = 0) {
 export function percent(share, digits = 1) {
   return share === null || share === undefined
     ? "–"
-    : new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: digits }).format(
-        share,
-      );
+    : new Intl.NumberFormat(language, {
+        style: "percent",
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
+      }).format(share);
 }
 
 /** Current language: "en" or "fr". */
