@@ -34,6 +34,9 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
+    "recovery": Command(
+        "wayproof.cli.recovery", "measure verified recovery after a rejected action"
+    ),
     "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
     "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),

@@ -4,9 +4,10 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-__all__ = ["byte_progress"]
+__all__ = ["byte_progress", "trial_progress"]
 
 _WORTH_SHOWING_BYTES = 8 << 20
+_WORTH_SHOWING_TRIALS = 5_000
 
 
 @contextlib.contextmanager
@@ -42,5 +43,38 @@ def byte_progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-def _silent(done_bytes: int, total_bytes: int) -> None:
+@contextlib.contextmanager
+def trial_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a ``(trials done, trials in all)`` callback that draws a bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(label, total=None, visible=False)
+
+    def show(done: int, total: int) -> None:
+        if total > _WORTH_SHOWING_TRIALS and done % 100 == 0:
+            bar.update(task, completed=done, total=total, visible=True)
+
+    with bar:
+        yield show
+
+
+def _silent(done: int, total: int) -> None:
     """Show nothing."""
