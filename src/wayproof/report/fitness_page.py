@@ -78,11 +78,13 @@ def _details(
         yield b"".join([*parts, b"}\n"])
 
 
-def _page_name(number: int) -> str:
-    return f"panels-{number:04d}.html"
+def _page_name(stem: str, number: int) -> str:
+    return f"{stem}-panels-{number:04d}.html"
 
 
-def _column_block(columns: TaskColumns, selection: _Selection, number: int) -> DataBlock:
+def _column_block(
+    columns: TaskColumns, selection: _Selection, stem: str, number: int
+) -> DataBlock:
     """Return the lists' columns for page ``number`` (0: the first, which lists everything)."""
     page_of = selection.page_of
     listed = selection.listed
@@ -97,11 +99,11 @@ def _column_block(columns: TaskColumns, selection: _Selection, number: int) -> D
     chosen["detail"] = detail
     chosen["line"] = [index + 1 for index in listed]
     if selection.page_count > 1 and not number:
-        chosen["page"] = _page_links(listed, page_of)
+        chosen["page"] = _page_links(listed, page_of, stem)
     return DataBlock("columns", [msgspec.json.encode(chosen)])
 
 
-def _page_links(listed: list[int], page_of: "array[int]") -> list[str | None]:
+def _page_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str | None]:
     places: dict[int, int] = {}
     links: list[str | None] = []
     for index in listed:
@@ -111,7 +113,7 @@ def _page_links(listed: list[int], page_of: "array[int]") -> list[str | None]:
             continue
         place = places.get(number, 0)
         places[number] = place + 1
-        links.append(f"{_page_name(number)}#result={place}")
+        links.append(f"{_page_name(stem, number)}#result={place}")
     return links
 
 
@@ -189,10 +191,11 @@ def fitness_pages(
     bundle: Bundle,
     provenance: Provenance,
     *,
+    stem: str = "index",
     may_page: bool,
     limits: FitnessLimits | None = None,
 ) -> Iterator[Page]:
-    """Yield the report's pages, the first one named ``index.html``.
+    """Yield the report's pages, the first one named ``STEM.html``.
 
     Parameters
     ----------
@@ -200,6 +203,8 @@ def fitness_pages(
         A fitness bundle, its digests checked.
     provenance
         What its inputs add.
+    stem
+        What the names of its pages begin with.
     may_page
         Whether there may be more than one file. If not, the first says what it leaves out.
     """
@@ -208,7 +213,7 @@ def fitness_pages(
         view = fitness_view(bundle, None)
         left_out = {"list": 0, "panels": 0}
         body = _first_body(bundle, view, columns=False, left_out=left_out, pages=False)
-        yield page("index.html", f"Fitness report: {view.suite}", "fitness", body, [])
+        yield page(f"{stem}.html", f"Fitness report: {view.suite}", "fitness", body, [])
         return
     with LineFile(bundle.folder / "results.jsonl") as lines:
         columns = task_columns(lines)
@@ -229,17 +234,18 @@ def fitness_pages(
         for number in range(selection.page_count):
             here = (index for index in selection.listed if selection.page_of[index] == number)
             blocks = [
-                _column_block(columns, selection, number),
+                _column_block(columns, selection, stem, number),
                 DataBlock("details", _details(lines, here, columns, provenance)),
             ]
             if number:
                 body = render(
                     "report/templates/panels.html.j2",
                     suite=view.suite,
+                    back=f"{stem}.html",
                     number=number + 1,
                     count=selection.page_count,
                     listed=sum(each == number for each in selection.page_of),
                     version=__version__,
                 )
-            name = _page_name(number) if number else "index.html"
+            name = _page_name(stem, number) if number else f"{stem}.html"
             yield page(name, f"Fitness report: {view.suite}", "fitness", body, blocks)

@@ -3,16 +3,27 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from wayproof.bundle import BundleWriter, FileDigest
+from wayproof.bundle import MANIFEST_NAME, BundleWriter, FileDigest, digest_file
 from wayproof.errors import OutputError
 from wayproof.report.pages import Page
+from wayproof.report.read import Bundle
 
-__all__ = ["REPORT_LIMITS", "write_file", "write_folder"]
+__all__ = ["REPORT_LIMITS", "source_digests", "write_file", "write_folder"]
 
 REPORT_LIMITS = ("A report shows its bundles' files and adds no evidence of its own.",)
+
+
+def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:
+    """Digests of the bundles that a report was made from: their manifests name the rest."""
+    return {
+        f"{number:02d}-{bundle.manifest.kind}/{MANIFEST_NAME}": digest_file(
+            bundle.folder / MANIFEST_NAME
+        )
+        for number, bundle in enumerate(bundles, 1)
+    }
 
 
 def write_folder(

@@ -1,6 +1,7 @@
 """Templates of the package, auto-escaped: text that isn't ours can't become markup."""
 
 import functools
+import json
 from importlib.resources import files
 
 import jinja2
@@ -17,6 +18,18 @@ def _load(name: str) -> str | None:
 
 
 @functools.cache
+def _french() -> dict[str, str]:
+    source = files("wayproof").joinpath("web", "static", "sentences.fr.json")
+    sentences: dict[str, str] = json.loads(source.read_text("utf-8"))
+    return sentences
+
+
+def _in_french(sentence: str) -> str:
+    """French for a sentence that travels in bundles; any other stays as it is."""
+    return _french().get(sentence, sentence)
+
+
+@functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_load),
@@ -26,6 +39,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["harmless"] = harmless
+    environment.filters["in_french"] = _in_french
     return environment
 
 

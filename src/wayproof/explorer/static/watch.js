@@ -4,6 +4,7 @@ import { byId, el } from "../../web/static/dom.js";
 import { number, onLanguage, text } from "../../web/static/locale.js";
 import { checkItems, cellText } from "../../web/static/ledger.js";
 import { createStage } from "../../web/static/stage.js";
+import { verdictParts } from "../../web/static/verdict.js";
 import { cellAt } from "../../web/static/board.js";
 import { phaseAt, unpackActions } from "./actions.js";
 import { initialState, recordStep, replay, sameCell, step } from "./world.js";
@@ -35,6 +36,10 @@ function opening(grid, scenario) {
   );
 }
 
+function optimumOf(grid) {
+  return grid.potentials[grid.start[0]][grid.start[1]];
+}
+
 function judged(grid, scenario, steps) {
   const again = replay(grid, steps);
   return judge(grid, scenario, steps, again);
@@ -59,11 +64,13 @@ export function startWatch(sample) {
         trial.policy_seed === seed,
     );
     const steps = replay(grid, unpackActions(grid, scenario, found.actions));
-    return { grid, scenario, policy, steps, verdict: judged(grid, scenario, steps) };
+    const verdict = judged(grid, scenario, steps);
+    return { grid, scenario, policy, steps, verdict, optimum: optimumOf(grid) };
   }
 
   function ownTrial(grid, scenario) {
-    return { grid, scenario, policy: YOU, steps: opening(grid, scenario), verdict: null };
+    const steps = opening(grid, scenario);
+    return { grid, scenario, policy: YOU, steps, verdict: null, optimum: optimumOf(grid) };
   }
 
   function isPlaying() {
@@ -197,36 +204,4 @@ export function startWatch(sample) {
   byId("own-again").addEventListener("click", load);
   load();
   onLanguage(() => stage.redraw());
-}
-
-/** The verdict in words: two measurements, never one. */
-export function verdictParts(trial) {
-  const { verdict, grid } = trial;
-  const optimum = grid.potentials[grid.start[0]][grid.start[1]];
-  const spent = trial.steps[trial.steps.length - 1].spent;
-  const mark = (key, isTrue) =>
-    el(
-      "span",
-      { class: `status ${isTrue ? "good" : "bad"}`, "data-verdict": key, "data-value": String(isTrue) },
-      text(`verdict.${key}.${isTrue}`),
-    );
-  const failed = verdict.firstFailedCheck;
-  return [
-    el(
-      "div",
-      { class: "marks" },
-      mark("completed", verdict.completed),
-      mark("verified", verdict.verifiedRecovery),
-    ),
-    el(
-      "p",
-      {},
-      verdict.completed
-        ? text("verdict.cost", { spent, optimum, excess: spent - optimum })
-        : text("verdict.cost.open", { spent, optimum }),
-    ),
-    failed === null
-      ? null
-      : el("p", { class: "soft" }, text("verdict.failed", { check: text(`check.${failed}`) })),
-  ].filter((part) => part !== null);
 }

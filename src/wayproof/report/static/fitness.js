@@ -1,393 +1,180 @@
-// The fitness report's lists: two debt queues and all results, sorted and filtered, drawn a
-// screenful at a time; and a panel for one result.
+// The fitness report: two debt queues and all results as lists, and a panel for one result.
 
-import { byId, dataBlock, el, foreign } from "../../web/static/dom.js";
+import { byId, dataBlock, foreign, visible } from "../../web/static/dom.js";
 import { number, numberOrDash, onLanguage, percent, startLocale, text } from "../../web/static/locale.js";
+import { byNumber, byText, clearFilters, createList, fillFilter, onFilters } from "../../web/static/list.js";
 import { KINDS, STATUSES, kindMark, statusMark } from "./marks.js";
 import { createPanel } from "./task_panel.js";
 
-const ROW_PX = 38;
-const SPARE_ROWS = 8;
+const FILTERS = ["filter-route", "filter-kind", "filter-latency"];
 
-const BY_NUMBER = (column) => (a, b) => column[a] - column[b];
-
-/** The columns of each list: key, how to sort, how to draw. */
-function listsOf(columns) {
-  const ratio = (index) => columns.wall_ms[index] / columns.budget_ms[index];
-  const route = (index) => columns.routes[columns.route[index]];
-  const byText = (read) => (a, b) => (read(a) < read(b) ? -1 : Number(read(a) > read(b)));
-  const cell = {
-    task: { key: "task", sort: byText((index) => columns.ids[index]), wide: true },
+/** Every column that one of the lists shows. */
+function columnsOf(data) {
+  const ratio = (index) => data.wall_ms[index] / data.budget_ms[index];
+  const route = (index) => data.routes[data.route[index]];
+  const numeric = (key, column, draw) => ({ key, isNumber: true, sort: byNumber(column), draw });
+  return {
+    task: {
+      key: "task",
+      sort: byText((index) => data.ids[index]),
+      draw: (index) => foreign(data.ids[index]),
+    },
     kind: {
       key: "kind",
-      sort: BY_NUMBER(columns.kind),
-      draw: (index) => kindMark(columns.kind[index]),
+      sort: byNumber(data.kind),
+      draw: (index) => kindMark(data.kind[index]),
     },
     latency: {
       key: "latency",
-      sort: BY_NUMBER(columns.latency),
-      draw: (index) => statusMark(columns.latency[index]),
+      sort: byNumber(data.latency),
+      draw: (index) => statusMark(data.latency[index]),
     },
-    missing: {
-      key: "missing",
-      isNumber: true,
-      sort: BY_NUMBER(columns.missing_count),
-      draw: (index) => number(columns.missing_count[index]),
-    },
-    hits: {
-      key: "hits",
-      isNumber: true,
-      sort: BY_NUMBER(columns.hit_count),
-      draw: (index) => number(columns.hit_count[index]),
-    },
-    wall: {
-      key: "wall",
-      isNumber: true,
-      sort: BY_NUMBER(columns.wall_ms),
-      draw: (index) => numberOrDash(columns.wall_ms[index] < 0 ? null : columns.wall_ms[index], 1),
-    },
-    budget: {
-      key: "budget",
-      isNumber: true,
-      sort: BY_NUMBER(columns.budget_ms),
-      draw: (index) => number(columns.budget_ms[index]),
-    },
+    route: { key: "route", sort: byText(route), draw: (index) => foreign(route(index)) },
+    missing: numeric("missing", data.missing_count, (index) => number(data.missing_count[index])),
+    hits: numeric("hits", data.hit_count, (index) => number(data.hit_count[index])),
+    wall: numeric("wall", data.wall_ms, (index) =>
+      numberOrDash(data.wall_ms[index] < 0 ? null : data.wall_ms[index], 1),
+    ),
+    budget: numeric("budget", data.budget_ms, (index) => number(data.budget_ms[index])),
+    recall: numeric("recall", data.recall, (index) => percent(data.recall[index])),
+    precision: numeric("precision", data.precision, (index) => percent(data.precision[index])),
     ratio: {
       key: "ratio",
       isNumber: true,
       sort: (a, b) => ratio(a) - ratio(b),
-      draw: (index) => (columns.wall_ms[index] < 0 ? "–" : `${number(ratio(index), 2)} ×`),
-    },
-    recall: {
-      key: "recall",
-      isNumber: true,
-      sort: BY_NUMBER(columns.recall),
-      draw: (index) => percent(columns.recall[index]),
-    },
-    precision: {
-      key: "precision",
-      isNumber: true,
-      sort: BY_NUMBER(columns.precision),
-      draw: (index) => percent(columns.precision[index]),
-    },
-    route: { key: "route", sort: byText(route), draw: (index) => foreign(route(index)) },
-  };
-  return {
-    sufficiency: {
-      has: (index) => columns.kind[index] > 0,
-      cells: [cell.task, cell.kind, cell.missing, cell.hits, cell.recall, cell.route],
-      sort: ["kind", 1],
-    },
-    latency: {
-      has: (index) => columns.latency[index] === 1 || columns.latency[index] === 2,
-      cells: [cell.task, cell.latency, cell.wall, cell.budget, cell.ratio, cell.route],
-      sort: ["ratio", -1],
-    },
-    all: {
-      has: () => true,
-      cells: [cell.task, cell.kind, cell.latency, cell.wall, cell.recall, cell.precision, cell.route],
-      sort: ["task", 1],
+      draw: (index) => (data.wall_ms[index] < 0 ? "–" : `${number(ratio(index), 2)} ×`),
     },
   };
 }
 
-function startLists(columns) {
-  const lists = listsOf(columns);
-  const scroller = byId("list");
-  const head = scroller.querySelector(".list-head");
-  const body = scroller.querySelector(".list-body");
-  const panel = createPanel(columns, { previous: () => openAt(active - 1), next: () => openAt(active + 1) });
-  let name = "sufficiency";
-  let order = [];
-  let active = 0;
-  let sorts = Object.fromEntries(Object.entries(lists).map(([key, list]) => [key, list.sort]));
+/** The three lists: what stands in each, by which columns, sorted how at first. */
+function queuesOf(data) {
+  const column = columnsOf(data);
+  const pick = (...names) => names.map((name) => column[name]);
+  return {
+    sufficiency: {
+      has: (index) => data.kind[index] > 0,
+      columns: pick("task", "kind", "missing", "hits", "recall", "route"),
+      sort: ["kind", 1],
+      emptyKey: "queue.sufficiency.empty",
+    },
+    latency: {
+      has: (index) => ["fail", "timeout"].includes(STATUSES[data.latency[index]]),
+      columns: pick("task", "latency", "wall", "budget", "ratio", "route"),
+      sort: ["ratio", -1],
+      emptyKey: "queue.latency.empty",
+    },
+    all: {
+      has: () => true,
+      columns: pick("task", "kind", "latency", "wall", "recall", "precision", "route"),
+      sort: ["task", 1],
+      emptyKey: "queue.all.empty",
+    },
+  };
+}
 
-  function filters() {
-    return {
-      text: byId("filter-text").value.toLowerCase(),
-      route: Number(byId("filter-route").value),
-      kind: Number(byId("filter-kind").value),
-      latency: Number(byId("filter-latency").value),
-    };
-  }
+/** Which results the filters let through. */
+function filterOf(data) {
+  const wanted = byId("filter-text").value.toLowerCase();
+  const [route, kind, latency] = FILTERS.map((id) => Number(byId(id).value));
+  return (index) =>
+    (route < 0 || data.route[index] === route) &&
+    (kind < 0 || data.kind[index] === kind) &&
+    (latency < 0 || data.latency[index] === latency) &&
+    (wanted === "" || data.ids[index].toLowerCase().includes(wanted));
+}
 
-  function passes(index, wanted) {
-    return (
-      (wanted.route < 0 || columns.route[index] === wanted.route) &&
-      (wanted.kind < 0 || columns.kind[index] === wanted.kind) &&
-      (wanted.latency < 0 || columns.latency[index] === wanted.latency) &&
-      (wanted.text === "" || columns.ids[index].toLowerCase().includes(wanted.text))
-    );
-  }
-
-  function choose() {
-    const list = lists[name];
-    const wanted = filters();
-    order = [];
-    for (let index = 0; index < columns.ids.length; index += 1) {
-      if (list.has(index) && passes(index, wanted)) {
-        order.push(index);
-      }
-    }
-    const [key, direction] = sorts[name];
-    const { sort } = list.cells.find((cell) => cell.key === key);
-    order.sort((a, b) => direction * sort(a, b) || a - b);
-    active = 0;
-    scroller.scrollTop = 0;
-    draw();
-  }
-
-  function drawHead() {
-    const [sortKey, direction] = sorts[name];
-    head.replaceChildren(
-      el(
-        "div",
-        { role: "row", class: "list-row", "aria-rowindex": 1 },
-        lists[name].cells.map((cell) => {
-          const isSorted = cell.key === sortKey;
-          return el(
-            "div",
-            {
-              role: "columnheader",
-              class: cell.isNumber ? "number" : null,
-              "aria-sort": isSorted ? (direction > 0 ? "ascending" : "descending") : "none",
-            },
-            el(
-              "button",
-              { type: "button", class: "sort", on: { click: () => sortBy(cell) } },
-              text(`column.${cell.key}`),
-              el("span", { "aria-hidden": "true" }, isSorted ? (direction > 0 ? " ▲" : " ▼") : ""),
-            ),
-          );
-        }),
-      ),
-    );
-  }
-
-  function sortBy(cell) {
-    const [key, direction] = sorts[name];
-    sorts = { ...sorts, [name]: [cell.key, key === cell.key ? -direction : cell.isNumber ? -1 : 1] };
-    choose();
-    const place = lists[name].cells.indexOf(cell);
-    head.querySelectorAll("button")[place].focus();
-  }
-
-  function drawRow(place) {
-    const index = order[place];
-    const row = el(
-      "div",
-      {
-        role: "row",
-        class: "list-row",
-        "aria-rowindex": place + 2,
-        css: { transform: `translateY(${place * ROW_PX}px)` },
-      },
-      lists[name].cells.map((cell) =>
-        el(
-          "div",
-          { role: "cell", class: cell.isNumber ? "number" : cell.wide ? "wide-cell" : null },
-          cell.key === "task" ? taskButton(index, place) : cell.draw(index),
-        ),
-      ),
-    );
-    return row;
-  }
-
-  function taskButton(index, place) {
-    return el(
-      "button",
-      {
-        type: "button",
-        class: "task",
-        "data-place": place,
-        tabindex: place === active ? 0 : -1,
-        on: { click: () => openAt(place) },
-      },
-      foreign(columns.ids[index]),
-    );
-  }
-
-  function drawRows() {
-    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW_PX) - SPARE_ROWS);
-    const count = Math.ceil(scroller.clientHeight / ROW_PX) + 2 * SPARE_ROWS;
-    const last = Math.min(order.length, first + count);
-    const hadFocus = body.contains(document.activeElement);
-    if (!hadFocus && (active < first || active >= last)) {
-      active = Math.min(first + SPARE_ROWS, Math.max(0, order.length - 1));
-    }
-    const rows = [];
-    for (let place = first; place < last; place += 1) {
-      rows.push(drawRow(place));
-    }
-    body.replaceChildren(...rows);
-    if (hadFocus) {
-      body.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
-    }
-  }
-
-  function draw() {
-    const table = byId("list-table");
-    table.className = `table columns-${name}`;
-    table.setAttribute("aria-rowcount", String(order.length + 1));
-    body.style.setProperty("height", `${Math.max(1, order.length) * ROW_PX}px`);
-    drawHead();
-    drawRows();
-    if (order.length === 0) {
-      body.replaceChildren(
-        el(
-          "div",
-          { role: "row", class: "list-row empty" },
-          el("div", { role: "cell", class: "soft" }, text(`queue.${name}.empty`)),
-        ),
-      );
-    }
-    byId("queue-count").textContent = text("queue.count", { count: number(order.length) });
-  }
-
-  function bringIntoView(place) {
-    const top = place * ROW_PX;
-    const room = scroller.clientHeight - 2 * ROW_PX;
-    if (top < scroller.scrollTop) {
-      scroller.scrollTop = top;
-    } else if (top > scroller.scrollTop + room) {
-      scroller.scrollTop = top - room;
-    }
-  }
-
-  function focusAt(place) {
-    active = Math.max(0, Math.min(order.length - 1, place));
-    bringIntoView(active);
-    drawRows();
-    body.querySelector(`[data-place="${active}"]`)?.focus({ preventScroll: true });
-  }
-
-  function openAt(place) {
-    if (place < 0 || place >= order.length) {
-      return;
-    }
-    active = place;
-    bringIntoView(place);
-    drawRows();
-    panel.open(order[place], { place, count: order.length });
-  }
-
-  function onKey(event) {
-    if (!event.target.classList.contains("task")) {
-      return;
-    }
-    const page = Math.max(1, Math.floor(scroller.clientHeight / ROW_PX) - 2);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    if (event.key in steps) {
-      focusAt(active + steps[event.key]);
-    } else if (event.key === "Home" || event.key === "End") {
-      focusAt(event.key === "Home" ? 0 : order.length - 1);
-    } else {
-      return;
-    }
-    event.preventDefault();
-  }
-
-  function show(next, isFromKey = false) {
-    name = next;
-    for (const tab of document.querySelectorAll('[role="tab"]')) {
-      const isOn = tab.id === `tab-${next}`;
-      tab.setAttribute("aria-selected", String(isOn));
-      tab.setAttribute("tabindex", isOn ? "0" : "-1");
-      if (isOn && isFromKey) {
-        tab.focus();
-      }
-    }
-    byId("queue").setAttribute("aria-labelledby", `tab-${next}`);
-    choose();
-  }
-
-  function drawFilters() {
-    const options = (names, label) => [
-      el("option", { value: -1 }, text("filter.any")),
-      ...names.map((each, index) => el("option", { value: index }, label(each, index))),
-    ];
-    const fill = (id, names, label) => {
-      const before = byId(id).value || "-1";
-      byId(id).replaceChildren(...options(names, label));
-      byId(id).value = before;
-    };
-    fill("filter-route", columns.routes, (route) => foreign(route).textContent);
-    fill("filter-kind", KINDS, (kind) => text(`sufficiency.${kind}`));
-    fill("filter-latency", STATUSES, (status) => text(`latency.${status}`));
-  }
-
-  function setFilters({ kind = -1, latency = -1 }) {
-    byId("filter-text").value = "";
-    byId("filter-route").value = "-1";
-    byId("filter-kind").value = String(kind);
-    byId("filter-latency").value = String(latency);
-  }
-
+function startTabs(show) {
   const tabs = Array.from(document.querySelectorAll('[role="tab"]'));
+  const nameOf = (tab) => tab.id.replace("tab-", "");
   tabs.forEach((tab, index) => {
-    const key = tab.id.replace("tab-", "");
-    tab.addEventListener("click", () => show(key));
+    tab.addEventListener("click", () => show(nameOf(tab)));
     tab.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (step !== undefined) {
         const next = tabs[(index + step + tabs.length) % tabs.length];
-        show(next.id.replace("tab-", ""), true);
+        show(nameOf(next));
+        next.focus();
         event.preventDefault();
       }
     });
   });
-  for (const id of ["filter-route", "filter-kind", "filter-latency"]) {
-    byId(id).addEventListener("change", choose);
+  return (name) => {
+    for (const tab of tabs) {
+      const isOn = nameOf(tab) === name;
+      tab.setAttribute("aria-selected", String(isOn));
+      tab.setAttribute("tabindex", isOn ? "0" : "-1");
+    }
+    byId("queue").setAttribute("aria-labelledby", `tab-${name}`);
+    byId("list-table").className = `table columns-${name}`;
+  };
+}
+
+function startLists(data) {
+  const queues = queuesOf(data);
+  let name = "sufficiency";
+  let opened = 0;
+  const panel = createPanel(data, {
+    previous: () => list.openAt(opened - 1),
+    next: () => list.openAt(opened + 1),
+  });
+  const list = createList((index, place) => {
+    opened = place;
+    panel.open(index, { place, count: list.order().length });
+  });
+  const mark = startTabs(show);
+
+  function choose() {
+    const passes = filterOf(data);
+    const order = [];
+    for (let index = 0; index < data.ids.length; index += 1) {
+      if (queues[name].has(index) && passes(index)) {
+        order.push(index);
+      }
+    }
+    list.show(queues[name], order);
+    drawCount();
   }
-  let typing = null;
-  byId("filter-text").addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(choose, 120);
-  });
-  byId("filter-clear").addEventListener("click", () => {
-    setFilters({});
+
+  function drawCount() {
+    byId("queue-count").textContent = text("queue.count", { count: number(list.order().length) });
+  }
+
+  function show(next) {
+    name = next;
+    mark(next);
     choose();
-  });
+  }
+
+  function drawFilters() {
+    fillFilter("filter-route", data.routes.map(visible));
+    fillFilter("filter-kind", KINDS.map((kind) => text(`sufficiency.${kind}`)));
+    fillFilter("filter-latency", STATUSES.map((status) => text(`latency.${status}`)));
+  }
+
+  drawFilters();
+  onFilters(FILTERS, choose);
   for (const button of document.querySelectorAll(".matrix button[data-kind]")) {
     button.addEventListener("click", () => {
-      setFilters({
-        kind: KINDS.indexOf(button.dataset.kind),
-        latency: STATUSES.indexOf(button.dataset.latency),
-      });
+      clearFilters(FILTERS);
+      byId("filter-kind").value = String(KINDS.indexOf(button.dataset.kind));
+      byId("filter-latency").value = String(STATUSES.indexOf(button.dataset.latency));
       show("all");
       byId("tasks").scrollIntoView();
-      focusAt(0);
+      list.focusAt(0);
     });
   }
-  let isDrawing = false;
-  scroller.addEventListener("scroll", () => {
-    if (!isDrawing) {
-      isDrawing = true;
-      requestAnimationFrame(() => {
-        isDrawing = false;
-        if (order.length > 0) {
-          drawRows();
-        }
-      });
-    }
-  });
-  scroller.addEventListener("keydown", onKey);
-  addEventListener("resize", () => order.length > 0 && drawRows());
-  drawFilters();
-  if (!columns.ids.some((_, index) => lists.sufficiency.has(index))) {
-    show("all");
-  } else {
-    show("sufficiency");
-  }
+  show(data.kind.some((kind) => kind > 0) ? "sufficiency" : "all");
   onLanguage(() => {
     drawFilters();
-    draw();
+    list.redraw();
+    drawCount();
     panel.redraw();
   });
   const asked = /^#result=(\d+)$/.exec(location.hash);
   if (asked) {
     show("all");
-    openAt(order.indexOf(Number(asked[1])));
+    list.openAt(list.order().indexOf(Number(asked[1])));
   }
 }
 

@@ -76,6 +76,9 @@ function translateStatic() {
   for (const element of document.querySelectorAll("[data-t-placeholder]")) {
     element.setAttribute("placeholder", text(element.dataset.tPlaceholder));
   }
+  for (const element of document.querySelectorAll("[data-fr]")) {
+    element.textContent = element.dataset[language];
+  }
   for (const element of document.querySelectorAll("[data-n]")) {
     const digits = Number(element.dataset.digits ?? 0);
     element.textContent =

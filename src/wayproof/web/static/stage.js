@@ -10,10 +10,6 @@ const STEPS_PER_SECOND = 3;
 const PLAY_ICON = "M5 3v14l12-7z";
 const PAUSE_ICON = "M4.5 4h4v12h-4zM11.5 4h4v12h-4z";
 
-function optimumOf(grid) {
-  return grid.potentials[grid.start[0]][grid.start[1]];
-}
-
 function trailOf(trial, shown) {
   const cells = [trial.grid.start];
   for (const step of trial.steps.slice(0, shown)) {
@@ -50,7 +46,7 @@ function momentText(trial, shown) {
       ? text("outcome.accepted")
       : `${text(`rejection.${step.rejection}`)}: ${text(`why.${step.rejection}`)}`,
     spent: step.spent,
-    optimum: optimumOf(trial.grid),
+    optimum: trial.optimum,
   });
 }
 
@@ -86,7 +82,7 @@ export function createStage(onMoment) {
     byId("play-icon").setAttribute("d", timer === null ? PLAY_ICON : PAUSE_ICON);
     play.setAttribute("aria-label", text(timer === null ? "transport.play" : "transport.pause"));
     ledger.querySelector("thead").replaceChildren(ledgerHead());
-    const rows = ledgerRows(trial.steps, shown, trial.grid.start, optimumOf(trial.grid));
+    const rows = ledgerRows(trial.steps, shown, trial.grid.start, trial.optimum);
     ledger
       .querySelector("tbody")
       .replaceChildren(

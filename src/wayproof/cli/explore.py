@@ -1,0 +1,43 @@
+"""``wayproof explore [--out DIR] [--open]``: the Explorer, as a page that opens from disk."""
+
+import argparse
+import sys
+from pathlib import Path
+
+DEFAULT_OUT = Path("wayproof-explorer")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.description = (
+        "Write the Explorer: one page that plays the public sample step by step, lets you take "
+        "the policy's place, and re-verifies any bundle by itself. It opens from disk and makes "
+        "no request."
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=DEFAULT_OUT,
+        help=f"folder to write index.html into (default: {DEFAULT_OUT})",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing Explorer")
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page, say where it is, and open it when asked."""
+    from wayproof.explorer.site import explorer_page
+    from wayproof.report.pages import Page
+    from wayproof.report.write import write_folder
+
+    page = Page("index.html", [explorer_page()])
+    write_folder([page], args.out, overwrite=args.overwrite, inputs={})
+    path = args.out / "index.html"
+    print(path, file=sys.stdout)
+    if args.open:
+        import webbrowser
+
+        if not webbrowser.open(path.resolve().as_uri()):
+            print("wayproof: no browser was found; open the file yourself", file=sys.stderr)
+    return 0
