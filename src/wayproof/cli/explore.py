@@ -27,12 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, say where it is, and open it when asked."""
-    from wayproof.explorer.site import explorer_page
-    from wayproof.report.pages import Page
-    from wayproof.report.write import write_folder
+    from wayproof.explorer.site import EXPLORER_LIMITS, explorer_page
+    from wayproof.web.write import write_folder
 
-    page = Page("index.html", [explorer_page()])
-    write_folder([page], args.out, overwrite=args.overwrite, inputs={})
+    write_folder(
+        [explorer_page()],
+        args.out,
+        overwrite=args.overwrite,
+        inputs={},
+        limits=EXPLORER_LIMITS,
+    )
     path = args.out / "index.html"
     print(path, file=sys.stdout)
     if args.open:

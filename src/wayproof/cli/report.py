@@ -4,6 +4,10 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wayproof.web.page import Page
 
 DESCRIPTION = """\
 Write bundles as pages that open from disk: no server, no network, no build step. One bundle
@@ -38,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     from wayproof.errors import InputError
     from wayproof.report.read import open_bundle
-    from wayproof.report.site import file_page, folder_pages
-    from wayproof.report.write import source_digests, write_file, write_folder
+    from wayproof.report.site import REPORT_LIMITS, file_page, folder_pages, source_digests
+    from wayproof.web.write import write_file, write_folder
 
     bundles = [open_bundle(folder) for folder in args.bundles]
     sources = {"tasks": args.tasks, "packets": args.packets}
@@ -60,15 +64,16 @@ def run(args: argparse.Namespace) -> int:
             args.out,
             overwrite=args.overwrite,
             inputs=source_digests(bundles),
+            limits=REPORT_LIMITS,
         )
         first = args.out / "index.html"
     print(first, file=sys.stdout)
     return 0
 
 
-def _told(pages: "Iterator[object]") -> "Iterator[object]":
+def _told(pages: Iterator["Page"]) -> Iterator["Page"]:
     """Say on a terminal's stderr which page is being written."""
     for page in pages:
         if sys.stderr.isatty():
-            print(f"\rwriting {getattr(page, 'name', '')}\x1b[K", end="\r", file=sys.stderr)
+            print(f"\rwriting {page.name}\x1b[K", end="\r", file=sys.stderr)
         yield page

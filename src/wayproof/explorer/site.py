@@ -1,17 +1,24 @@
 """The Explorer's page, joined from its sources and the public sample."""
 
 import json
+from typing import Final
 
 from wayproof.web.join import join_modules
-from wayproof.web.page import DataBlock, merged_messages, page_parts, source_text
+from wayproof.web.page import DataBlock, Page, merged_messages, page_parts, source_text
 from wayproof.web.template import render
 
-__all__ = ["SAMPLE_PATH", "explorer_page"]
+__all__ = ["EXPLORER_LIMITS", "SAMPLE_PATH", "explorer_page"]
 
 SAMPLE_PATH = "explorer/static/sample.json"
 
 
-def explorer_page() -> bytes:
+EXPLORER_LIMITS: Final = (
+    "A distinct public sample: its paths are not logs of WFRB agents.",
+    "The controls are controls, not competitive agents.",
+)
+
+
+def explorer_page() -> Page:
     """Return the whole page: it opens from disk, makes no request and needs no build."""
     sample = source_text(SAMPLE_PATH)
     messages = merged_messages(
@@ -25,13 +32,12 @@ def explorer_page() -> bytes:
             "explorer/static/explorer.css",
         )
     )
-    return b"".join(
-        page_parts(
-            title="wayproof Explorer",
-            style=style,
-            script=join_modules("explorer/static/app.js", source_text),
-            body=render("explorer/templates/explorer.html.j2", sample=json.loads(sample)),
-            messages=messages,
-            data=[DataBlock("sample", [sample.encode("utf-8")])],
-        )
+    parts = page_parts(
+        title="wayproof Explorer",
+        style=style,
+        script=join_modules("explorer/static/app.js", source_text),
+        body=render("explorer/templates/explorer.html.j2", sample=json.loads(sample)),
+        messages=messages,
+        data=[DataBlock("sample", [sample.encode("utf-8")])],
     )
+    return Page("index.html", parts)

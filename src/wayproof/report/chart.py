@@ -37,7 +37,13 @@ def column_chart(
         tall = 0.0 if value == 0 else max(1.0, height * value / largest)
         middle = slot * index + slot / 2
         bars.append(
-            Bar(round(middle - width / 2, 2), round(baseline - tall, 2), width, round(tall, 2), middle)
+            Bar(
+                round(middle - width / 2, 2),
+                round(baseline - tall, 2),
+                width,
+                round(tall, 2),
+                middle,
+            )
         )
     return bars
 

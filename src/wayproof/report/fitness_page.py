@@ -5,15 +5,21 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from markupsafe import Markup
 
 from wayproof._version import __version__
 from wayproof.report.chart import Bar, column_chart
-from wayproof.report.fitness_view import LATENCY_STATUSES, FitnessView, TaskColumns, fitness_view
-from wayproof.report.pages import Page, page
+from wayproof.report.fitness_view import (
+    LATENCY_STATUSES,
+    FitnessView,
+    TaskColumns,
+    fitness_view,
+    task_columns,
+)
+from wayproof.report.pages import page
 from wayproof.report.provenance import Provenance
 from wayproof.report.read import Bundle, LineFile, identities
-from wayproof.report.fitness_view import task_columns
-from wayproof.web.page import DataBlock
+from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
 __all__ = ["FitnessLimits", "fitness_pages"]
@@ -33,7 +39,7 @@ class _ChartBar(NamedTuple):
     bar: Bar
     meaning: str
     label: str | None
-    count: int
+    task_count: int
 
 
 class _Selection(NamedTuple):
@@ -82,9 +88,7 @@ def _page_name(stem: str, number: int) -> str:
     return f"{stem}-panels-{number:04d}.html"
 
 
-def _column_block(
-    columns: TaskColumns, selection: _Selection, stem: str, number: int
-) -> DataBlock:
+def _column_block(columns: TaskColumns, selection: _Selection, stem: str, number: int) -> DataBlock:
     """Return the lists' columns for page ``number`` (0: the first, which lists everything)."""
     page_of = selection.page_of
     listed = selection.listed
@@ -118,16 +122,14 @@ def _page_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str
 
 
 def _chart(view: FitnessView) -> list[_ChartBar]:
-    timeouts = sum(row.cells[2].count for row in view.matrix)
-    unmeasured = sum(row.cells[3].count for row in view.matrix)
+    timeouts = sum(row.cells[2].task_count for row in view.matrix)
+    unmeasured = sum(row.cells[3].task_count for row in view.matrix)
     counts = [*(each.task_count for each in view.ratio_bins), timeouts, unmeasured]
     within = ["pass"] * _WITHIN_BINS
     meanings = [*within, *["fail"] * (len(view.ratio_bins) - _WITHIN_BINS), "timeout", "unmeasured"]
     labels = [*_RATIO_LABELS, None, None]
     bars = column_chart(counts, slot=80, width=52, height=165, baseline=200)
-    return [
-        _ChartBar(*parts) for parts in zip(bars, meanings, labels, counts, strict=True)
-    ]
+    return [_ChartBar(*parts) for parts in zip(bars, meanings, labels, counts, strict=True)]
 
 
 class _Metric(NamedTuple):
@@ -167,12 +169,12 @@ def _shares(summary: dict[str, Any]) -> dict[str, float | int | None]:
 
 def _totals(view: FitnessView) -> dict[str, int]:
     return {
-        status: sum(row.cells[place].count for row in view.matrix)
+        status: sum(row.cells[place].task_count for row in view.matrix)
         for place, status in enumerate(LATENCY_STATUSES)
     }
 
 
-def _first_body(bundle: Bundle, view: FitnessView, **more: Any) -> str:
+def _first_body(bundle: Bundle, view: FitnessView, **more: Any) -> Markup:
     return render(
         "report/templates/fitness.html.j2",
         view=view,

@@ -9,10 +9,17 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from wayproof.errors import IntegrityError
-from wayproof.text import clip
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
+from wayproof.text import clip
 
-__all__ = ["FAILURE_KINDS", "LATENCY_STATUSES", "FitnessView", "TaskColumns", "fitness_view", "task_columns"]
+__all__ = [
+    "FAILURE_KINDS",
+    "LATENCY_STATUSES",
+    "FitnessView",
+    "TaskColumns",
+    "fitness_view",
+    "task_columns",
+]
 
 FAILURE_KINDS: Final = (
     "route_timeout",
@@ -150,9 +157,7 @@ class TaskColumns:
             columns: dict[str, Any] = {name: list(getattr(self, name)) for name in _COLUMNS}
             columns["ids"] = self.ids
         else:
-            columns = {
-                name: [getattr(self, name)[index] for index in indexes] for name in _COLUMNS
-            }
+            columns = {name: [getattr(self, name)[index] for index in indexes] for name in _COLUMNS}
             columns["ids"] = [self.ids[index] for index in indexes]
         columns["routes"] = list(self.routes)
         return columns
@@ -184,7 +189,7 @@ class MatrixCell(NamedTuple):
     """
 
     status: str
-    count: int
+    task_count: int
     meaning: str
     depth: int
 
@@ -391,7 +396,9 @@ def fitness_view(bundle: Bundle, columns: TaskColumns | None) -> FitnessView:
     """
     record = read_record(bundle, "summary.json", _SuiteRecord)
     matrix = record.sufficiency_latency_matrix
-    if [*matrix] != sorted(_ROWS) or any(set(row) != set(LATENCY_STATUSES) for row in matrix.values()):
+    if [*matrix] != sorted(_ROWS) or any(
+        set(row) != set(LATENCY_STATUSES) for row in matrix.values()
+    ):
         raise IntegrityError(
             "not the two axes",
             file=str(bundle.folder / "summary.json"),

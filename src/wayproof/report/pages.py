@@ -2,30 +2,19 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 
-import msgspec
 from markupsafe import Markup
 
 from wayproof.text import harmless
 from wayproof.web.join import join_modules
-from wayproof.web.page import DataBlock, merged_messages, page_parts, source_text
+from wayproof.web.page import DataBlock, Page, merged_messages, page_parts, source_text
 
-__all__ = ["Page", "page"]
+__all__ = ["page"]
 
 _STYLES = ("web/static/base.css", "web/static/board.css", "report/static/report.css")
 
 
-class Page(NamedTuple):
-    """A file of the report: its name, and its bytes in parts that are made when asked for."""
-
-    name: str
-    parts: Iterable[bytes]
-
-
-def page(
-    name: str, title: str, script: str, body: Markup, data: Iterable[DataBlock]
-) -> Page:
+def page(name: str, title: str, script: str, body: Markup, data: Iterable[DataBlock]) -> Page:
     """Put a body and its data into the frame; ``script`` names the entry module."""
     rooms = ("web", "report")
     messages = merged_messages(

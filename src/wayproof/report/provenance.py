@@ -12,17 +12,18 @@ from wayproof.jsonin import blocks, open_input, split_lines
 __all__ = ["NO_PROVENANCE", "Provenance", "read_provenance"]
 
 T = TypeVar("T")
+_ABSENT = msgspec.Raw(b"null")
 
 
 class _TaskTerms(msgspec.Struct, frozen=True, gc=False):
     task_id: str
-    scent_terms: msgspec.Raw | None = None
+    scent_terms: msgspec.Raw = _ABSENT
 
 
 class _PacketSource(msgspec.Struct, frozen=True, gc=False):
     task_id: str
     attempt: int | None = None
-    source: msgspec.Raw | None = None
+    source: msgspec.Raw = _ABSENT
 
 
 class Provenance(NamedTuple):
@@ -59,7 +60,9 @@ def _lines(path: Path, role: str, manifest: Manifest, kind: type[T]) -> list[T]:
         try:
             return [decode(line) for _, line in split_lines(blocks(stream))]
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError("not a record of this file", file=str(path), found=str(error)) from None
+            raise InputError(
+                "not a record of this file", file=str(path), found=str(error)
+            ) from None
 
 
 def read_provenance(manifest: Manifest, tasks: Path | None, packets: Path | None) -> Provenance:
@@ -74,10 +77,10 @@ def read_provenance(manifest: Manifest, tasks: Path | None, packets: Path | None
     sources: dict[tuple[str, int], bytes] = {}
     if tasks is not None:
         for task in _lines(tasks, "tasks", manifest, _TaskTerms):
-            if task.scent_terms is not None:
+            if task.scent_terms != _ABSENT:
                 terms[task.task_id] = bytes(task.scent_terms)
     if packets is not None:
         for packet in _lines(packets, "packets", manifest, _PacketSource):
-            if packet.source is not None:
+            if packet.source != _ABSENT:
                 sources[packet.task_id, packet.attempt or 1] = bytes(packet.source)
     return Provenance(terms, sources)

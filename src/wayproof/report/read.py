@@ -8,17 +8,16 @@ import mmap
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
 from wayproof.bundle import Manifest, read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
 
-__all__ = ["Bundle", "LineFile", "decoded_lines", "open_bundle", "read_record"]
+__all__ = ["Bundle", "LineFile", "decoded_lines", "identities", "open_bundle", "read_record"]
 
 T = TypeVar("T")
-Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Bundle(NamedTuple):
@@ -64,7 +63,9 @@ def read_record(bundle: Bundle, name: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError("not what this file should hold", file=str(path), found=str(error)) from None
+        raise InputError(
+            "not what this file should hold", file=str(path), found=str(error)
+        ) from None
 
 
 class LineFile:
@@ -82,7 +83,7 @@ class LineFile:
         )
         self._ends: array[int] = array("Q")
 
-    def __enter__(self) -> "LineFile":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -102,9 +103,7 @@ class LineFile:
             yield self._map[at:end]
             at = end + 1
         if at != len(self._map):
-            raise InputError(
-                "last line is cut off", file=str(self.path), line=len(self._ends) + 1
-            )
+            raise InputError("last line is cut off", file=str(self.path), line=len(self._ends) + 1)
 
     def line(self, number: int) -> bytes:
         """Line ``number``, from 0, without its line feed; after an iteration."""
@@ -157,8 +156,3 @@ def identities(bundle: Bundle) -> dict[str, list[FileIdentity]]:
             for role, digest in sorted(manifest.inputs.items())
         ],
     }
-
-
-def plain(value: Any) -> Any:
-    """Return records as plain JSON values."""
-    return msgspec.to_builtins(value)

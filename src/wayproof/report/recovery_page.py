@@ -7,7 +7,7 @@ import msgspec
 
 from wayproof._version import __version__
 from wayproof.errors import IntegrityError
-from wayproof.report.pages import Page, page
+from wayproof.report.pages import page
 from wayproof.report.read import Bundle, LineFile, decoded_lines, identities
 from wayproof.report.recovery_view import (
     CHECKS,
@@ -16,7 +16,7 @@ from wayproof.report.recovery_view import (
     recovery_view,
     trial_columns,
 )
-from wayproof.web.page import DataBlock
+from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
 __all__ = ["RecoveryLimits", "recovery_pages"]
@@ -119,7 +119,9 @@ def _trace_numbers(traces: LineFile, columns: TrialColumns) -> dict[tuple[int, i
 class _Steps:
     """The steps of as many trials as fit, packed."""
 
-    def __init__(self, bundle: Bundle, columns: TrialColumns, listed: list[int], limit: int):
+    def __init__(
+        self, bundle: Bundle, columns: TrialColumns, listed: list[int], limit_bytes: int
+    ) -> None:
         self.place_of: dict[int, int] = {}
         self.lines: list[bytes] = []
         decode = msgspec.json.Decoder(_Trace).decode
@@ -141,7 +143,7 @@ class _Steps:
                 trace = decode(traces.line(number))
                 line = msgspec.json.encode([_packed(step) for step in trace.steps]) + b"\n"
                 used_bytes += len(line)
-                if used_bytes > limit and self.lines:
+                if used_bytes > limit_bytes and self.lines:
                     break
                 self.place_of[index] = len(self.lines)
                 self.lines.append(line)

@@ -176,9 +176,7 @@ def trial_columns(lines: LineFile) -> TrialColumns:
     for number, result in enumerate(decoded_lines(lines, _Result), start=1):
         failed = result.first_failed_check
         if result.failure_kind not in FAILURE_KINDS or (failed and failed not in CHECKS):
-            raise IntegrityError(
-                "unknown failure kind or check", file=str(lines.path), line=number
-            )
+            raise IntegrityError("unknown failure kind or check", file=str(lines.path), line=number)
         columns.add(result)
     return columns
 
@@ -186,7 +184,7 @@ def trial_columns(lines: LineFile) -> TrialColumns:
 class Measured(NamedTuple):
     """A count of cells with its share and interval over grids."""
 
-    count: int
+    reached: int
     cells: int
     share: float | None
     low: float

@@ -5,24 +5,25 @@ from pathlib import Path
 from typing import Final
 
 from wayproof._version import __version__
+from wayproof.bundle import MANIFEST_NAME, FileDigest, digest_file
 from wayproof.errors import InputError
 from wayproof.report.fitness_page import fitness_pages
-from wayproof.report.pages import Page, page
+from wayproof.report.pages import page
 from wayproof.report.provenance import read_provenance
 from wayproof.report.read import Bundle
 from wayproof.report.recovery_page import recovery_pages
+from wayproof.web.page import Page
 from wayproof.web.template import render
 
-__all__ = ["file_page", "folder_pages"]
+__all__ = ["REPORT_LIMITS", "file_page", "folder_pages", "source_digests"]
 
 Sources = Mapping[str, Path | None]
 _INDEX: Final = "index.html"
+REPORT_LIMITS: Final = ("A report shows its bundles' files and adds no evidence of its own.",)
 
 
 def _fitness(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
-    provenance = read_provenance(
-        bundle.manifest, sources.get("tasks"), sources.get("packets")
-    )
+    provenance = read_provenance(bundle.manifest, sources.get("tasks"), sources.get("packets"))
     return fitness_pages(bundle, provenance, stem=stem, may_page=may_page)
 
 
@@ -53,6 +54,16 @@ def _pages(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> It
             found=bundle.manifest.kind,
         )
     return make(bundle, sources, stem, may_page=may_page)
+
+
+def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:
+    """Digests of the bundles that a report was made from: their manifests name the rest."""
+    return {
+        f"{number:02d}-{bundle.manifest.kind}/{MANIFEST_NAME}": digest_file(
+            bundle.folder / MANIFEST_NAME
+        )
+        for number, bundle in enumerate(bundles, 1)
+    }
 
 
 def file_page(bundle: Bundle, sources: Sources) -> Iterator[Page]:

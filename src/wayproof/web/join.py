@@ -12,9 +12,7 @@ from collections.abc import Callable
 __all__ = ["join_modules"]
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+)";\n', re.MULTILINE)
-_EXPORT = re.compile(
-    r"^export (?=(?:async )?(?:function\*? |class |const )(\w+))", re.MULTILINE
-)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*? |class |const )(\w+))", re.MULTILINE)
 _LEFTOVER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -81,6 +79,5 @@ def _wrapped(module: str, source: str, exported: list[str]) -> str:
     if leftover:
         raise ValueError(f"{module}: unknown form: {leftover[0]}")
     return (
-        f"const {_variable(module)} = (() => {{\n{body}"
-        f"return {{{', '.join(exported)}}};\n}})();\n"
+        f"const {_variable(module)} = (() => {{\n{body}return {{{', '.join(exported)}}};\n}})();\n"
     )

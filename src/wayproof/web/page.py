@@ -17,7 +17,15 @@ from typing import NamedTuple
 import msgspec
 from markupsafe import Markup
 
-__all__ = ["DataBlock", "json_in_script", "merged_messages", "page_parts", "source_text"]
+__all__ = [
+    "DataBlock",
+    "Page",
+    "in_english",
+    "json_in_script",
+    "merged_messages",
+    "page_parts",
+    "source_text",
+]
 
 _UNSAFE_IN_RAW_TEXT = re.compile(r"</|<!--", re.IGNORECASE)
 
@@ -69,6 +77,13 @@ def _raw_text(text: str, element: str) -> str:
     return text
 
 
+class Page(NamedTuple):
+    """A file to write: its name, and its bytes in parts that are made when asked for."""
+
+    name: str
+    parts: Iterable[bytes]
+
+
 _TEXT = re.compile(r'data-t="([^"]+)"([^>]*)>(?=<)')
 _LABEL = re.compile(r'data-t-label="([^"]+)"((?:(?!aria-label)[^>])*)aria-label=""')
 
@@ -81,17 +96,17 @@ def in_english(body: str, messages: Mapping[str, Mapping[str, str]]) -> str:
     KeyError
         For a message that doesn't exist: a fault in our sources.
     """
-    filled = _TEXT.sub(
-        lambda found: f"{found[0]}{html.escape(messages[found[1]]['en'])}", body
-    )
+    filled = _TEXT.sub(lambda found: f"{found[0]}{html.escape(messages[found[1]]['en'])}", body)
     return _LABEL.sub(
-        lambda found: f'data-t-label="{found[1]}"{found[2]}'
-        f'aria-label="{html.escape(messages[found[1]]["en"])}"',
+        lambda found: (
+            f'data-t-label="{found[1]}"{found[2]}'
+            f'aria-label="{html.escape(messages[found[1]]["en"])}"'
+        ),
         filled,
     )
 
 
-def page_parts(  # noqa: PLR0913 - the parts of one page, all named
+def page_parts(
     *,
     title: str,
     style: str,

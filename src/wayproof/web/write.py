@@ -6,28 +6,20 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from wayproof.bundle import MANIFEST_NAME, BundleWriter, FileDigest, digest_file
+from wayproof.bundle import BundleWriter, FileDigest
 from wayproof.errors import OutputError
-from wayproof.report.pages import Page
-from wayproof.report.read import Bundle
+from wayproof.web.page import Page
 
-__all__ = ["REPORT_LIMITS", "source_digests", "write_file", "write_folder"]
-
-REPORT_LIMITS = ("A report shows its bundles' files and adds no evidence of its own.",)
-
-
-def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:
-    """Digests of the bundles that a report was made from: their manifests name the rest."""
-    return {
-        f"{number:02d}-{bundle.manifest.kind}/{MANIFEST_NAME}": digest_file(
-            bundle.folder / MANIFEST_NAME
-        )
-        for number, bundle in enumerate(bundles, 1)
-    }
+__all__ = ["write_file", "write_folder"]
 
 
 def write_folder(
-    pages: Iterable[Page], out: Path, *, overwrite: bool, inputs: Mapping[str, FileDigest]
+    pages: Iterable[Page],
+    out: Path,
+    *,
+    overwrite: bool,
+    inputs: Mapping[str, FileDigest],
+    limits: Sequence[str],
 ) -> None:
     """Write pages as a folder with a manifest, like every other result."""
     with BundleWriter(out, kind="report", overwrite=overwrite) as bundle:
@@ -36,7 +28,7 @@ def write_folder(
             for part in page.parts:
                 writer.write(part)
             bundle.close(page.name)
-        bundle.commit(inputs=inputs, settings={}, limits=REPORT_LIMITS)
+        bundle.commit(inputs=inputs, settings={}, limits=limits)
 
 
 def write_file(page: Page, out: Path, *, overwrite: bool) -> None:
@@ -51,7 +43,9 @@ def write_file(page: Page, out: Path, *, overwrite: bool) -> None:
         raise OutputError(
             "already exists; nothing was written",
             file=str(out),
-            mend="choose another --out" if out.is_dir() else "choose another --out, or say --overwrite",
+            mend="choose another --out"
+            if out.is_dir()
+            else "choose another --out, or say --overwrite",
         )
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{out.name}.partial-", dir=out.parent)
