@@ -9,3 +9,4 @@ const sample = dataBlock("sample");
 startLocale();
 startWatch(sample);
 startCheck(sample.pins);
+document.documentElement.dataset.ready = "true";

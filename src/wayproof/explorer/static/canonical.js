@@ -18,7 +18,8 @@ function numberForm(number) {
   if (!Number.isFinite(number)) {
     throw new CanonicalError("not a finite number");
   }
-  if (Number.isInteger(number) && !Number.isSafeInteger(number)) {
+  // From 1e21 on ECMAScript spells whole numbers with an exponent: those are no integers.
+  if (Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21) {
     throw new CanonicalError("integer beyond 2^53-1");
   }
   return JSON.stringify(number);
