@@ -1,18 +1,16 @@
 """Headless Chromium for the browser tests and the screenshots: Debian's, nothing downloaded."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import Browser
 
-__all__ = ["ARGUMENTS", "find_chromium", "open_context"]
+__all__ = ["ARGUMENTS", "find_chromium", "open_browser"]
 
 ARGUMENTS = (
-    "--headless",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -30,22 +28,24 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def open_context(**settings: Any) -> "Iterator[BrowserContext]":
-    """Open a browser with an empty profile; it and the profile are gone afterwards.
+def open_browser() -> "Iterator[Browser]":
+    """Start a headless browser with a new, empty profile; both are gone afterwards.
 
-    ``settings`` are Playwright's: ``viewport``, ``color_scheme``, ``locale``.
+    Raises
+    ------
+    FileNotFoundError
+        When no Chromium is installed.
     """
     from playwright.sync_api import sync_playwright
 
     path = find_chromium()
     if path is None:
         raise FileNotFoundError("chromium is not installed")
-    with tempfile.TemporaryDirectory(prefix="wayproof-chromium-") as profile:  # noqa: SIM117
-        with sync_playwright() as playwright:
-            context = playwright.chromium.launch_persistent_context(
-                profile, executable_path=path, headless=True, args=list(ARGUMENTS), **settings
-            )
-            try:
-                yield context
-            finally:
-                context.close()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, headless=True, args=list(ARGUMENTS)
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 import samples
-from chromium import find_chromium, open_context
+from chromium import find_chromium, open_browser
 
 from wayproof.cli import main
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 HERE = Path(__file__).parent
 NO_CHROMIUM = "browser tests skipped: no chromium (Debian: apt-get install chromium)"
@@ -25,9 +25,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def context() -> "Iterator[BrowserContext]":
-    with open_context(viewport={"width": 1280, "height": 900}, locale="en-GB") as opened:
+def browser() -> "Iterator[Browser]":
+    with open_browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def context(browser: "Browser") -> "Iterator[BrowserContext]":
+    opened = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
+    yield opened
+    opened.close()
 
 
 class Opener(Protocol):

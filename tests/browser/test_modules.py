@@ -65,7 +65,9 @@ def page(context: "BrowserContext") -> "Iterator[Page]":
 
 def test_sha256_gives_nists_answers(page: "Page") -> None:
     """The digest is SHA-256, also where a message ends at, before and after a block."""
-    digest = "hex => wayproof.sha256Hex(Uint8Array.from(hex.match(/../g) ?? [], b => parseInt(b, 16)))"
+    digest = (
+        "hex => wayproof.sha256Hex(Uint8Array.from(hex.match(/../g) ?? [], b => parseInt(b, 16)))"
+    )
     for message, expected in NIST.items():
         assert page.evaluate(digest, message) == expected
     for size in (54, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129, 1000):

@@ -1,6 +1,6 @@
 // "Check a bundle": what a person picks is verified here, in the page, and nowhere else.
 
-import { byId, el, foreign } from "../../web/static/dom.js";
+import { byId, el, foreign, keepFramesReachable } from "../../web/static/dom.js";
 import { hasText, number, onLanguage, text } from "../../web/static/locale.js";
 import { BundleFault } from "./recovery_bundle.js";
 import { checkBundle, readPicked } from "./bundle.js";
@@ -239,6 +239,7 @@ export function startCheck(pins) {
     } else {
       report.replaceChildren(el("p", { class: "soft" }, text("checked.empty")));
     }
+    keepFramesReachable();
   }
 
   async function check(picked) {

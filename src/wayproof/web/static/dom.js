@@ -82,6 +82,17 @@ export function byId(id) {
   return element;
 }
 
+/** Give a tab stop to frames whose content is wider than they are, and to no others. */
+export function keepFramesReachable() {
+  for (const frame of document.querySelectorAll(".scroll")) {
+    if (frame.scrollWidth > frame.clientWidth) {
+      frame.setAttribute("tabindex", "0");
+    } else {
+      frame.removeAttribute("tabindex");
+    }
+  }
+}
+
 /** Parse a data block of the page. */
 export function dataBlock(id) {
   return JSON.parse(byId(id).textContent);

@@ -1,7 +1,7 @@
 // English and French, switched in the page. Static text carries data-t="key"; what the
 // script writes asks text(key) and is redrawn when the language changes.
 
-import { byId, dataBlock } from "./dom.js";
+import { byId, dataBlock, keepFramesReachable } from "./dom.js";
 
 const LANGUAGES = ["en", "fr"];
 const listeners = [];
@@ -98,6 +98,7 @@ export function setLanguage(next) {
   for (const listener of listeners) {
     listener();
   }
+  keepFramesReachable();
 }
 
 function startTheme() {
@@ -123,4 +124,5 @@ export function startLocale() {
     button.addEventListener("click", () => setLanguage(button.dataset.language));
   }
   setLanguage(wanted());
+  addEventListener("resize", keepFramesReachable);
 }
