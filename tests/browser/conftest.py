@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+
 import samples
 from chromium import find_chromium, open_browser
-
 from wayproof.cli import main
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 HERE = Path(__file__).parent
 NO_CHROMIUM = "browser tests skipped: no chromium (Debian: apt-get install chromium)"
@@ -48,15 +48,16 @@ def visit(context: "BrowserContext") -> Iterator[Opener]:
     complaints: list[str] = []
     requests: list[str] = []
 
+    def asked(request: "Request") -> None:
+        if not request.is_navigation_request():
+            requests.append(request.url)
+
     def opened(path: Path, *, query: str = "", ready: bool = True) -> "Page":
         page = context.new_page()
         pages.append(page)
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda request: request.is_navigation_request() or requests.append(request.url),
-        )
+        page.on("request", asked)
         page.goto(path.resolve().as_uri() + query)
         if ready:
             page.wait_for_selector("html[data-ready]")
@@ -104,9 +105,8 @@ def fitness(work: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def fitness_report(work: Path, fitness: Path) -> Path:
-    inputs = ("--tasks", str(fitness.parent / "tasks.jsonl"))
-    inputs += ("--packets", str(fitness.parent / "packets.jsonl"))
-    return report(fitness, work / "fitness.html", *inputs)
+    tasks, packets = (str(fitness.parent / name) for name in ("tasks.jsonl", "packets.jsonl"))
+    return report(fitness, work / "fitness.html", "--tasks", tasks, "--packets", packets)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from samples import HOSTILE_TEXTS
 
 if TYPE_CHECKING:

@@ -15,7 +15,15 @@ import msgspec
 from wayproof.bundle import Manifest, read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
 
-__all__ = ["Bundle", "LineFile", "decoded_lines", "identities", "open_bundle", "read_record"]
+__all__ = [
+    "Bundle",
+    "LineFile",
+    "decoded_line",
+    "decoded_lines",
+    "identities",
+    "open_bundle",
+    "read_record",
+]
 
 T = TypeVar("T")
 
@@ -124,15 +132,24 @@ def decoded_lines(lines: LineFile, kind: type[T]) -> Iterator[T]:
     InputError
         Naming file and line of what isn't a record of this kind.
     """
-    decode = msgspec.json.Decoder(kind).decode
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(
-                "not a record of this file", file=str(lines.path), line=number, found=str(error)
-            ) from None
-        yield record
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in enumerate(lines):
+        yield decoded_line(lines, number, line, decoder)
+
+
+def decoded_line(
+    lines: LineFile, number: int, line: bytes, decoder: "msgspec.json.Decoder[T]"
+) -> T:
+    """Decode line ``number`` (from 0), or say where it is wrong."""
+    try:
+        return decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            "not a record of this file",
+            file=str(lines.path),
+            line=number + 1,
+            found=str(error),
+        ) from None
 
 
 class FileIdentity(msgspec.Struct, frozen=True):

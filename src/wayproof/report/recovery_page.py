@@ -1,14 +1,14 @@
 """A recovery bundle as one page: counts, and every trial that fits, step by step."""
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from wayproof._version import __version__
 from wayproof.errors import IntegrityError
 from wayproof.report.pages import page
-from wayproof.report.read import Bundle, LineFile, decoded_lines, identities
+from wayproof.report.read import Bundle, LineFile, decoded_line, decoded_lines, identities
 from wayproof.report.recovery_view import (
     CHECKS,
     FAILURE_KINDS,
@@ -42,9 +42,9 @@ class _Action(msgspec.Struct, frozen=True, gc=False):
 
 class _Step(msgspec.Struct, frozen=True, gc=False):
     action: _Action
-    phase: str
+    phase: Literal["prefix", "injected", "policy"]
     position: tuple[int, int]
-    rejection: str | None
+    rejection: Literal["collision", "invalid_path", "premature_end"] | None
     spent: int
 
 
@@ -55,26 +55,10 @@ class _Trace(msgspec.Struct, frozen=True, gc=False):
     steps: list[_Step]
 
 
-class _Scenario(msgspec.Struct, frozen=True):
-    failure_kind: str
-    scenario_id: str
-
-
 class _Grid(msgspec.Struct, frozen=True):
-    grid_id: str
-    potentials: list[list[int | None]]
-    reference_path: list[tuple[int, int]]
-    rows: list[str]
-    scenarios: list[_Scenario]
-    start: tuple[int, int]
-    target: tuple[int, int]
-
-
-class _DrawnGrid(msgspec.Struct, frozen=True):
     """What the page draws of a grid."""
 
     grid_id: str
-    optimal_cost: int | None
     reference_path: list[tuple[int, int]]
     rows: list[str]
     start: tuple[int, int]
@@ -124,7 +108,7 @@ class _Steps:
     ) -> None:
         self.place_of: dict[int, int] = {}
         self.lines: list[bytes] = []
-        decode = msgspec.json.Decoder(_Trace).decode
+        decoder = msgspec.json.Decoder(_Trace)
         keep = set(listed)
         used_bytes = 0
         with LineFile(bundle.folder / "traces.jsonl") as traces:
@@ -140,7 +124,7 @@ class _Steps:
                         file=str(traces.path),
                         index=f"result {index + 1}",
                     )
-                trace = decode(traces.line(number))
+                trace = decoded_line(traces, number, traces.line(number), decoder)
                 line = msgspec.json.encode([_packed(step) for step in trace.steps]) + b"\n"
                 used_bytes += len(line)
                 if used_bytes > limit_bytes and self.lines:
@@ -153,20 +137,25 @@ def _grid_lines(bundle: Bundle, columns: TrialColumns, steps: _Steps) -> Iterato
     """Yield the grids that the embedded trials stand on, as one JSON object by id."""
     wanted = {columns.grid[index] for index in steps.place_of}
     drawn = {}
+    decoder = msgspec.json.Decoder(_Grid)
     with LineFile(bundle.folder / "suite.jsonl") as lines:
         for number, line in enumerate(lines):
             if number == 0:
                 continue  # the suite's header
-            grid = msgspec.json.decode(line, type=_Grid)
+            grid = decoded_line(lines, number, line, decoder)
             if columns.grids.get(grid.grid_id) in wanted:
-                drawn[grid.grid_id] = _DrawnGrid(
-                    grid.grid_id,
-                    grid.potentials[grid.start[0]][grid.start[1]],
-                    grid.reference_path,
-                    grid.rows,
-                    grid.start,
-                    grid.target,
-                )
+                if not grid.rows or {len(row) for row in grid.rows} != {len(grid.rows[0])}:
+                    raise IntegrityError(
+                        "ragged or empty grid", file=str(lines.path), line=number + 1
+                    )
+                drawn[grid.grid_id] = grid
+    for name, code in columns.grids.items():
+        if code in wanted and name not in drawn:
+            raise IntegrityError(
+                "a result on a grid that the suite doesn't have",
+                file=str(bundle.folder / "suite.jsonl"),
+                expected=name,
+            )
     yield msgspec.json.encode(drawn)
 
 
