@@ -1,7 +1,7 @@
 """Bundles to show, to measure and to test reports with, made by the command line itself."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -13,27 +13,29 @@ from wayproof.seeded import SplitMix64, stream
 __all__ = ["HOSTILE_TEXTS", "fitness_bundle", "hostile_bundle", "recovery_bundle", "task_pairs"]
 
 ROUTE_TYPES = ("context_pack", "keyword_search", "symbol_lookup", "graph_walk", "doc_index")
-WORDS = [
-    "cold",
-    "start",
-    "index",
-    "repo",
-    "path",
-    "store",
-    "roof",
-    "theory",
-    "agent",
-    "diagnostics",
-    "ledger",
-    "queue",
-    "session",
-    "route",
-    "scent",
-    "budget",
-    "parser",
-    "cache",
-    "token",
-]
+WORDS = tuple(
+    [
+        "cold",
+        "start",
+        "index",
+        "repo",
+        "path",
+        "store",
+        "roof",
+        "theory",
+        "agent",
+        "diagnostics",
+        "ledger",
+        "queue",
+        "session",
+        "route",
+        "scent",
+        "budget",
+        "parser",
+        "cache",
+        "token",
+    ]
+)
 BUDGETS_MS = (300, 800, 1500)
 
 HOSTILE_TEXTS = (
@@ -52,7 +54,7 @@ HOSTILE_TEXTS = (
 )
 
 
-def _pick(draw: SplitMix64, options: "tuple[Any, ...] | list[Any]") -> Any:
+def _pick(draw: SplitMix64, options: tuple[Any, ...]) -> Any:
     return options[draw.below(len(options))]
 
 
@@ -150,25 +152,24 @@ def hostile_bundle(folder: Path) -> Path:
     """Score tasks and packets whose every text is hostile."""
     pairs: list[tuple[dict[str, Any], dict[str, Any] | None]] = []
     for number, text in enumerate(HOSTILE_TEXTS):
-        fill: Callable[[str], str] = lambda name, text=text: f"{name} {text}"  # noqa: E731
         task = {
             "task_id": f"{number:02d} {text}",
             "family": text,
             "task_prompt": f"{text}\n{text}",
             "route_type": text,
             "route_role": text,
-            "expected_artifacts": [text, fill("missing")],
+            "expected_artifacts": [text, f"missing {text}"],
             "forbidden_first_routes": [text],
-            "scent_terms": [text, fill("scent")],
+            "scent_terms": [text, f"scent {text}"],
             "latency_budget_ms": 10,
         }
         packet = {
             "task_id": task["task_id"],
             "first_contact_command": f"run {text} then {text}",
-            "command_used": fill("used"),
+            "command_used": f"used {text}",
             "wall_ms": 20,
             "error": {"message": text, text: [text]},
-            "selected_artifacts": [text, fill("extra")],
+            "selected_artifacts": [text, f"extra {text}"],
             "selected_rows": [{"kind_id": text, "row_id": text, "title": text}],
             "title": text,
             "summary": text,

@@ -71,8 +71,8 @@ def test_sha256_gives_nists_answers(page: "Page") -> None:
     for message, expected in NIST.items():
         assert page.evaluate(digest, message) == expected
     for size in (54, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129, 1000):
-        message = bytes(index * 7 % 256 for index in range(size))
-        assert page.evaluate(digest, message.hex()) == sha256_hex(message)
+        data = bytes(index * 7 % 256 for index in range(size))
+        assert page.evaluate(digest, data.hex()) == sha256_hex(data)
     million = "wayproof.sha256Hex(new Uint8Array(1e6).fill(97))"
     assert page.evaluate(million) == MILLION_A
 

@@ -34,20 +34,19 @@ def text_of(page: Page) -> str:
     return b"".join(page.parts).decode("utf-8")
 
 
-def block(text: str, name: str) -> Any:
-    found = re.search(
-        rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL
-    )
+def block_text(text: str, name: str) -> str:
+    opening = f'<script type="application/json" id="{name}">'
+    found = re.search(f"{opening}(.*?)</script>", text, re.DOTALL)
     assert found is not None
-    return json.loads(found[1])
+    return found[1]
+
+
+def block(text: str, name: str) -> Any:
+    return json.loads(block_text(text, name))
 
 
 def lines_of_block(text: str, name: str) -> list[Any]:
-    found = re.search(
-        rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL
-    )
-    assert found is not None
-    return [json.loads(line) for line in found[1].splitlines()]
+    return [json.loads(line) for line in block_text(text, name).splitlines()]
 
 
 def first_page(bundle: Path, **settings: Any) -> str:
