@@ -13,29 +13,10 @@ from wayproof.seeded import SplitMix64, stream
 __all__ = ["HOSTILE_TEXTS", "fitness_bundle", "hostile_bundle", "recovery_bundle", "task_pairs"]
 
 ROUTE_TYPES = ("context_pack", "keyword_search", "symbol_lookup", "graph_walk", "doc_index")
-WORDS = tuple(
-    [
-        "cold",
-        "start",
-        "index",
-        "repo",
-        "path",
-        "store",
-        "roof",
-        "theory",
-        "agent",
-        "diagnostics",
-        "ledger",
-        "queue",
-        "session",
-        "route",
-        "scent",
-        "budget",
-        "parser",
-        "cache",
-        "token",
-    ]
-)
+WORDS = (
+    "cold", "start", "index", "repo", "path", "store", "roof", "theory", "agent", "ledger", "queue",
+    "session", "route", "scent", "budget", "parser", "cache", "token", "diagnostics",
+)  # fmt: skip
 BUDGETS_MS = (300, 800, 1500)
 
 HOSTILE_TEXTS = (

@@ -48,7 +48,7 @@ __all__ = [
 MANIFEST_NAME = "manifest.json"
 SCHEMA_VERSION = "wayproof.bundle/1"
 _PARTIAL_MARK = ".partial-"
-_COPY_BLOCK_BYTES = 1 << 20
+_DIGEST_BLOCK_BYTES = 8 << 20
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -339,13 +339,18 @@ def _glob_escaped(name: str) -> str:
 
 
 def digest_file(path: Path) -> FileDigest:
-    """Size and SHA-256 of a file, read in blocks."""
+    """Size and SHA-256 of a file, read in blocks.
+
+    The blocks are large because a digest often runs beside other work: each block is
+    one turn of the interpreter lock.
+    """
     digest = hashlib.sha256()
     size_bytes = 0
-    with path.open("rb") as file:
-        while block := file.read(_COPY_BLOCK_BYTES):
-            digest.update(block)
-            size_bytes += len(block)
+    with path.open("rb", buffering=0) as file:
+        block = memoryview(bytearray(min(_DIGEST_BLOCK_BYTES, path.stat().st_size + 1)))
+        while count := file.readinto(block):
+            digest.update(block[:count])
+            size_bytes += count
     return FileDigest(bytes=size_bytes, sha256=digest.hexdigest())
 
 

@@ -6,8 +6,8 @@ benchmarks) are small, so they take the strict path at once.
 """
 
 import contextlib
+import functools
 import gzip
-import itertools
 import json
 import math
 import re
@@ -34,8 +34,8 @@ __all__ = [
     "open_input",
     "plain_mapping",
     "read_document",
+    "read_lines",
     "shown_name",
-    "split_lines",
     "strict_value",
 ]
 
@@ -95,52 +95,34 @@ def blocks(stream: BinaryIO, limit_bytes: int | None = None) -> Iterator[bytes]:
         yield block
 
 
-def split_lines(source: Iterator[bytes], *, at_start: bool = True) -> Iterator[tuple[int, bytes]]:
-    """Cut blocks into lines at LF: yields (offset in bytes, line without its LF or CR LF).
+def read_lines(
+    stream: BinaryIO, start: int = 0, end: int | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset in bytes, line without its LF or CR LF) up to the offset ``end``.
 
-    Blank lines are passed over. A byte-order mark before the first line is ignored; with
-    ``at_start`` off the blocks begin in the middle of a file.
+    ``stream`` stands at the offset ``start``, which is the beginning of a line. Blank
+    lines are passed over, and so is a byte-order mark at the start of the file.
 
     Raises
     ------
     InputError
         For a line over :data:`MAX_LINE_BYTES`; its ``index`` names the byte offset.
     """
-    offset = 0
-    pending: list[bytes] = []
-    pending_bytes = 0
-    if at_start:
-        source, offset = _without_bom(source)
-    for block in source:
-        pieces = block.split(b"\n")
-        if len(pieces) > 1:
-            pieces[0] = b"".join([*pending, pieces[0]])
-            last = pieces.pop()
-            pending, pending_bytes = [last], len(last)
-            for piece in pieces:
-                if line := _content(piece, offset):
-                    yield offset, line
-                offset += len(piece) + 1
-        else:
-            pending.append(block)
-            pending_bytes += len(block)
-        if pending_bytes > MAX_LINE_BYTES:
-            raise _line_too_long(offset)
-    if line := _content(b"".join(pending), offset):
-        yield offset, line
-
-
-def _without_bom(source: Iterator[bytes]) -> tuple[Iterator[bytes], int]:
-    first = next(source, b"")
-    if first.startswith(_BOM):
-        return itertools.chain([first[len(_BOM) :]], source), len(_BOM)
-    return itertools.chain([first], source), 0
-
-
-def _content(piece: bytes, offset: int) -> bytes:
-    if len(piece) > MAX_LINE_BYTES:
-        raise _line_too_long(offset)
-    return b"" if piece.isspace() else piece.removesuffix(b"\r")
+    offset = start
+    readline = functools.partial(stream.readline, MAX_LINE_BYTES + 2)
+    for line in iter(readline, b""):
+        at = offset
+        offset += len(line)
+        if at == 0 and line.startswith(_BOM):
+            line = line[len(_BOM) :]  # noqa: PLW2901 - the line without its mark
+            at = len(_BOM)
+        content = line.rstrip(b"\r\n")
+        if len(content) > MAX_LINE_BYTES:
+            raise _line_too_long(at)
+        if content and not content.isspace():
+            yield at, content
+        if end is not None and offset >= end:
+            return
 
 
 def _line_too_long(offset: int) -> InputError:
@@ -269,11 +251,18 @@ def _surrogate_path(value: Any, path: str) -> str | None:
 def has_duplicate_key(line: bytes, known_keys: int) -> bool:
     """Tell whether an object's text repeats a key; ``known_keys`` is how many it must have.
 
-    Counting the colons that follow a quote settles nearly every line without parsing
-    it twice: each key has one, so when there are no more of them than distinct keys,
-    no key stands twice.
+    Counting colons settles nearly every line without parsing it twice. Each key has
+    one: when there are no more colons than distinct keys, no key stands twice. Ids may
+    hold colons too, so those that follow a quote are counted next.
     """
-    if len(_COLON.findall(line)) == known_keys:
+    if line.count(b":") == known_keys:
+        return False
+    if (
+        b"\t" not in line
+        and b"\r" not in line
+        and b" :" not in line
+        and line.count(b'":') == known_keys
+    ):
         return False
     try:
         _strict.decode(line.decode("utf-8"))
@@ -282,9 +271,6 @@ def has_duplicate_key(line: bytes, known_keys: int) -> bool:
     except (InputError, ValueError, RecursionError):
         return False  # some other defect, which the typed decoder judges
     return False
-
-
-_COLON = re.compile(rb'"[ \t\r\n]*:')
 
 
 def plain_mapping(value: Any, field: str) -> dict[str, Any]:

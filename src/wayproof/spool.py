@@ -1,17 +1,19 @@
-"""Sorting outside memory: byte records in, sorted runs on disk, one merged stream out.
+"""Work outside memory: sorting byte records, and reading pieces of large files.
 
 A record is one ``bytes`` object that begins with its sort key; records compare as bytes.
-Memory is bounded by the budget, whatever the number of records.
+They go in one by one and come out as one merged stream. Memory is bounded by a budget,
+whatever the number of records.
 """
 
 import heapq
+import mmap
 import struct
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-__all__ = ["Run", "SortingSpool", "merge_runs"]
+__all__ = ["MappedFile", "Run", "SortingSpool", "merge_runs"]
 
 DEFAULT_BUDGET_BYTES = 16 << 20
 _OVERHEAD_BYTES = 49  # of a bytes object and its place in a list
@@ -19,6 +21,7 @@ _MARK_EVERY = 256
 _MAX_OPEN_RUNS = 64
 _LENGTH = struct.Struct(">I")
 _BUFFER_BYTES = 1 << 16
+_TOUCHED_LIMIT_BYTES = 16 << 20
 
 
 class Run(NamedTuple):
@@ -137,3 +140,33 @@ def merge_runs(runs: Sequence[Run], low: bytes = b"", high: bytes | None = None)
     if len(runs) == 1:
         return runs[0].read(low, high)
     return heapq.merge(*(run.read(low, high) for run in runs))
+
+
+class MappedFile:
+    """Pieces of a file, read without a system call each.
+
+    What was touched is handed back to the system's cache now and then, so the file does
+    not pile up in this process's memory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._touched_bytes = 0
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return ``size`` bytes from ``offset``."""
+        piece = self._map[offset : offset + size]
+        self._touched_bytes += size + mmap.PAGESIZE
+        if self._touched_bytes > _TOUCHED_LIMIT_BYTES:
+            self._let_go()
+        return piece
+
+    def _let_go(self) -> None:
+        self._touched_bytes = 0
+        if hasattr(self._map, "madvise"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+    def close(self) -> None:
+        """Unmap the file."""
+        self._map.close()

@@ -1,6 +1,7 @@
 """The core predicate: one task and one packet in, what was found and what failed out."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,10 +11,20 @@ from wayproof.errors import InputError
 from wayproof.fitness.ladder import failed_checks
 from wayproof.fitness.latency import LatencyStatus, latency_status
 from wayproof.fitness.packet import Packet, defaulted_packet_fields, packet_of
-from wayproof.fitness.result import TaskResult
-from wayproof.fitness.task import NavigationFitnessTask, Need, fold, need_of_task
+from wayproof.fitness.result import TaskResult, result_row
+from wayproof.fitness.task import (
+    DEFAULTS,
+    NavigationFitnessTask,
+    Need,
+    TaskLine,
+    defaulted_task_fields,
+    fold,
+    line_of_task,
+    need_of,
+    task_line,
+)
 
-__all__ = ["Judgement", "evaluate_task", "judge", "ratio", "result_of"]
+__all__ = ["Judgement", "evaluate_task", "judge", "ratio", "result_of", "vacuous_metrics"]
 
 _TIMED_OUT, _ERROR, _MISSING, _WEAK, _FORBIDDEN = 1, 2, 4, 8, 16  # bits of ladder.Facts
 
@@ -21,40 +32,45 @@ _TIMED_OUT, _ERROR, _MISSING, _WEAK, _FORBIDDEN = 1, 2, 4, 8, 16  # bits of ladd
 class Judgement(msgspec.Struct, frozen=True, gc=False):
     """What judging found, before it is written down.
 
-    ``fact_mask`` packs :class:`~wayproof.fitness.ladder.Facts`; ``relevant_count`` is how
-    many selected ids some expected id matches.
+    ``fact_mask`` packs :class:`~wayproof.fitness.ladder.Facts`; ``selected`` holds the
+    distinct selected ids as keys, in the packet's order; ``relevant_count`` is how many
+    of them some expected id matches.
     """
 
     fact_mask: int
     latency_status: LatencyStatus
     wall_ms: int | float | None
-    selected: list[str]
-    found: list[str]
-    missing: list[str]
+    selected: dict[str, None]
+    found: Sequence[str]
+    missing: Sequence[str]
     relevant_count: int
-    forbidden_hits: list[str]
-    missing_terms: list[str]
+    forbidden_hits: Sequence[str]
+    missing_terms: Sequence[str]
     first_contact_known: bool
 
 
-def _selected_ids(packet: Packet) -> set[str]:
-    """Unite ``selected_artifacts`` with each row's ``kind_id:row_id`` and ``artifact_ids``."""
-    ids = set(packet.selected_artifacts or ())
+def _read_packet(packet: Packet) -> tuple[dict[str, None], list[str | None]]:
+    """Return the distinct selected ids, in the packet's order, and all text with scent.
+
+    Selected are ``selected_artifacts`` and each row's ``kind_id:row_id`` and
+    ``artifact_ids``; blank ones are dropped.
+    """
+    selected: dict[str, None] = dict.fromkeys(packet.selected_artifacts or ())
+    texts = [packet.summary, packet.title, packet.route_hint, packet.first_contact_command]
     for row in packet.selected_rows or ():
-        kind_id, row_id = row.kind_id, row.row_id
+        kind_id, row_id, artifact_ids, row_title, row_summary, reason = _row_values(row)
         if kind_id and row_id and not kind_id.isspace() and not row_id.isspace():
-            ids.add(f"{kind_id}:{row_id}")
-        if row.artifact_ids:
-            ids.update(row.artifact_ids)
-    return ids
+            selected[f"{kind_id}:{row_id}"] = None
+        if artifact_ids:
+            for artifact_id in artifact_ids:
+                selected[artifact_id] = None
+        texts += (row_title, row_summary, reason)
+    if not all(map(str.strip, selected)):
+        selected = {text: None for text in selected if text and not text.isspace()}
+    return selected, texts
 
 
-def _scent_text(packet: Packet, selected: list[str]) -> str:
-    parts = [packet.summary, packet.title, packet.route_hint, packet.first_contact_command]
-    parts += selected
-    for row in packet.selected_rows or ():
-        parts += (row.title, row.summary, row.reason)
-    return fold("\n".join([part for part in parts if part]))
+_row_values = msgspec.structs.astuple
 
 
 def judge(need: Need, packet: Packet) -> Judgement:
@@ -63,29 +79,28 @@ def judge(need: Need, packet: Packet) -> Judgement:
     The two axes are computed side by side and neither looks at the other: ``fact_mask``
     carries everything about sufficiency, ``latency_status`` everything about time.
     """
-    selected = sorted([text for text in _selected_ids(packet) if text and not text.isspace()])
-    exact = need.exact
-    matched = exact.intersection(selected)
-    relevant_count = len(matched)
+    selected, texts = _read_packet(packet)
+    expected = need.expected
+    found: Sequence[str]
     if need.prefixes:
-        found = [wanted for wanted in need.expected if _is_found(wanted, selected, matched)]
-        relevant_count = sum(
-            chosen in exact or chosen.startswith(need.prefixes) for chosen in selected
-        )
+        found = [wanted for wanted in expected if _is_found(wanted, selected)]
+        relevant_count = _relevant_count(need, selected)
     else:
-        found = sorted(matched)
-    missing: list[str] = []
-    if len(found) != len(need.expected):
-        found_ids = frozenset(found)
-        missing = [wanted for wanted in need.expected if wanted not in found_ids]
+        found = [wanted for wanted in expected if wanted in selected]
+        relevant_count = len(found)
+    missing: Sequence[str] = ()
+    if len(found) != len(expected):
+        missing = [wanted for wanted in expected if wanted not in found]
 
     command = packet.first_contact_command
-    known = bool(command) and not command.isspace()  # type: ignore[union-attr]
-    hits = [text for text in need.forbidden if text in command] if known else []  # type: ignore[operator]
+    known = command is not None and bool(command) and not command.isspace()
+    hits: Sequence[str] = ()
+    if command is not None and known:
+        hits = [text for text in need.forbidden if text in command]
 
-    missing_terms: list[str] = []
+    missing_terms: Sequence[str] = ()
     if need.terms:
-        text = _scent_text(packet, selected)
+        text = fold("\n".join([*filter(None, texts), *selected]))
         missing_terms = [term for term in need.terms if term not in text]
 
     timed_out = packet.timed_out is True
@@ -101,7 +116,7 @@ def judge(need: Need, packet: Packet) -> Judgement:
     )
     return Judgement(
         mask,
-        latency_status(wall_ms, timed_out=timed_out, latency_budget_ms=need.latency_budget_ms),
+        latency_status(wall_ms, timed_out, need.latency_budget_ms),
         wall_ms,
         selected,
         found,
@@ -113,70 +128,80 @@ def judge(need: Need, packet: Packet) -> Judgement:
     )
 
 
-def _is_found(wanted: str, selected: list[str], matched: frozenset[str]) -> bool:
+def _is_found(wanted: str, selected: dict[str, None]) -> bool:
     if wanted[-1] == "*":
         prefix = wanted[:-1]
         return any(chosen.startswith(prefix) for chosen in selected)
-    return wanted in matched
+    return wanted in selected
 
 
+def _relevant_count(need: Need, selected: dict[str, None]) -> int:
+    exact = {wanted for wanted in need.expected if wanted[-1] != "*"}
+    return sum(chosen in exact or chosen.startswith(need.prefixes) for chosen in selected)
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def ratio(part: int, whole: int) -> int | float:
     """Divide to 4 decimals; 1 when ``whole`` is 0 (the caller says that it is vacuous)."""
     return canonical_number(round(part / whole, 4)) if whole else 1
 
 
-def result_of(need: Need, packet: Packet, found: Judgement) -> TaskResult:
+def result_of(task: TaskLine, need: Need, packet: Packet, found: Judgement) -> TaskResult:
     """Write a judgement down as the task's result record."""
     expected_count, selected_count = len(need.expected), len(found.selected)
     term_count = len(need.terms)
     failed = failed_checks(found.fact_mask)
     command = packet.first_contact_command
     error = packet.error
-    vacuous = []
-    if not expected_count:
-        vacuous.append("recall_at_packet")
-    if not selected_count:
-        vacuous.append("precision_at_packet")
-    return TaskResult(
-        attempt=msgspec.UNSET if packet.attempt is None else packet.attempt,
-        command_used=command if packet.command_used is None else packet.command_used,
-        defaulted_fields=need.defaulted + defaulted_packet_fields(packet),
-        error=_written_error(error) if error else None if error is msgspec.UNSET else error,
-        expected_artifacts=need.expected,
-        failed_checks=failed,
-        family=need.family,
-        first_contact_command=command,
-        forbidden_first_route_hits=found.forbidden_hits,
-        forbidden_status=(
-            "unscored"
-            if not need.forbidden or not found.first_contact_known
-            else "fail"
-            if found.forbidden_hits
-            else "pass"
-        ),
-        found_expected_artifacts=found.found,
-        latency_budget_ms=need.latency_budget_ms,
-        latency_status=found.latency_status,
-        missing_expected_artifacts=found.missing,
-        missing_scent_terms=found.missing_terms,
-        precision_at_packet=ratio(found.relevant_count, selected_count),
-        recall_at_packet=ratio(len(found.found), expected_count),
-        route_role=need.route_role,
-        route_type=need.route_type,
-        scent_coverage=(
-            ratio(term_count - len(found.missing_terms), term_count) if term_count else None
-        ),
-        scent_status="unscored" if not term_count else "fail" if found.missing_terms else "pass",
-        selected_artifact_count=selected_count,
-        selected_artifacts=found.selected,
-        sufficiency_failure_kind=failed[0] if failed else None,
-        sufficiency_status="fail" if failed else "pass",
-        task_id=need.task_id,
-        task_prompt=need.task_prompt,
-        timed_out=packet.timed_out is True,
-        vacuous_metrics=vacuous,
-        wall_ms=found.wall_ms,
+    default = DEFAULTS
+    forbidden_status = scent_status = "unscored"
+    if need.forbidden and found.first_contact_known:
+        forbidden_status = "fail" if found.forbidden_hits else "pass"
+    scent_coverage = None
+    if term_count:
+        scent_status = "fail" if found.missing_terms else "pass"
+        scent_coverage = ratio(term_count - len(found.missing_terms), term_count)
+    # By position, in the order of TaskResult's fields, which is that of their names.
+    return result_row(
+        msgspec.UNSET if packet.attempt is None else packet.attempt,  # attempt
+        command if packet.command_used is None else packet.command_used,  # command_used
+        defaulted_task_fields(task) + defaulted_packet_fields(packet),  # defaulted_fields
+        _written_error(error) if error else None if error is msgspec.UNSET else error,  # error
+        need.expected,  # expected_artifacts
+        failed,  # failed_checks
+        default.family if task.family is None else task.family,  # family
+        command,  # first_contact_command
+        found.forbidden_hits,  # forbidden_first_route_hits
+        forbidden_status,
+        found.found,  # found_expected_artifacts
+        need.latency_budget_ms,
+        found.latency_status,
+        found.missing,  # missing_expected_artifacts
+        found.missing_terms,  # missing_scent_terms
+        ratio(found.relevant_count, selected_count),  # precision_at_packet
+        ratio(len(found.found), expected_count),  # recall_at_packet
+        default.route_role if task.route_role is None else task.route_role,  # route_role
+        need.route_type,
+        scent_coverage,
+        scent_status,
+        selected_count,  # selected_artifact_count
+        sorted(found.selected),  # selected_artifacts
+        failed[0] if failed else None,  # sufficiency_failure_kind
+        "fail" if failed else "pass",  # sufficiency_status
+        default.task_id if task.task_id is None else task.task_id,  # task_id
+        default.task_prompt if task.task_prompt is None else task.task_prompt,  # task_prompt
+        packet.timed_out is True,  # timed_out
+        vacuous_metrics(expected_count, selected_count),
+        found.wall_ms,
     )
+
+
+def vacuous_metrics(expected_count: int, selected_count: int) -> tuple[str, ...]:
+    """Name the metrics whose denominator was 0."""
+    if expected_count and selected_count:
+        return ()
+    names = (("recall_at_packet", expected_count), ("precision_at_packet", selected_count))
+    return tuple([name for name, count in names if not count])
 
 
 def _written_error(error: Any) -> Any:
@@ -213,12 +238,10 @@ def evaluate_task(
     InputError
         When a field has the wrong type or is out of range.
     """
-    from wayproof.fitness.task import need_of, task_line
-
-    need = (
-        need_of_task(task)
+    line = (
+        line_of_task(task)
         if isinstance(task, NavigationFitnessTask)
-        else need_of(task_line(task, prefix="task"))
+        else task_line(task, prefix="task")
     )
-    parsed = packet_of(packet, prefix="packet")
-    return result_of(need, parsed, judge(need, parsed)).as_dict()
+    need, parsed = need_of(line), packet_of(packet, prefix="packet")
+    return result_of(line, need, parsed, judge(need, parsed)).as_dict()

@@ -28,9 +28,7 @@ LATENCY_STATUSES: tuple[StatusMeaning, ...] = (
 )
 
 
-def latency_status(
-    wall_ms: float | None, *, timed_out: bool, latency_budget_ms: int
-) -> LatencyStatus:
+def latency_status(wall_ms: float | None, timed_out: bool, latency_budget_ms: int) -> LatencyStatus:
     """Judge one packet's time: a timeout first, then whether it was measured, then the budget."""
     if timed_out:
         return "timeout"

@@ -70,14 +70,23 @@ NO_PACKET = Packet(error="no packet captured")
 """What a task is judged by when nothing was captured for it."""
 
 PACKET_FIELDS = tuple(name for name in Packet.__struct_fields__ if name != "attempt")
-_NAMES = tuple((name, f"packet.{name}") for name in PACKET_FIELDS if name != "error")
+_SHOWN = tuple(f"packet.{name}" for name in PACKET_FIELDS)
+_ERROR_AT = PACKET_FIELDS.index("error")
+_values = msgspec.structs.astuple
 
 
 def defaulted_packet_fields(packet: Packet) -> list[str]:
     """List the packet fields that were missing or null (a null ``error`` is a value)."""
-    names = [shown for name, shown in _NAMES if getattr(packet, name) is None]
-    if packet.error is msgspec.UNSET:
-        names.append("packet.error")
+    values = _values(packet)
+    if values.count(None) - (packet.attempt is None) == (values[_ERROR_AT] is None):
+        return [] if values[_ERROR_AT] is not msgspec.UNSET else ["packet.error"]
+    names = [
+        name
+        for name, value in zip(_SHOWN, values, strict=False)
+        if value is None or value is msgspec.UNSET
+    ]
+    if values[_ERROR_AT] is None:
+        names.remove("packet.error")
     return names
 
 

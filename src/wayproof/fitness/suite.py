@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.fitness.fold import SuiteFold, Tally, percentile_of, suite_record, tally_of
+from wayproof.fitness.fold import Shape, SuiteFold, percentile_of, shape_of, suite_record
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import NO_PACKET, packet_of
 from wayproof.fitness.result import TaskResult, debts_of
@@ -55,11 +55,12 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
     """
     document = convert_typed(plain_mapping(benchmark, "benchmark"), Benchmark)
     results: list[TaskResult] = []
-    tallies: dict[object, list[Tally]] = {}
+    shapes: dict[object, list[Shape]] = {}
+    route_codes: dict[str, int] = {}
     seen: dict[tuple[str, int], int] = {}
     for index, case in enumerate(document.cases):
         try:
-            result, tally = _score(case)
+            result, shape = _score(case, route_codes)
         except InputError as error:
             raise error.at(index=f"case {index}") from None
         key: object = index
@@ -67,28 +68,30 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
             key = result.task_id
             _refuse_repeat(seen, result, index)
         results.append(result)
-        tallies.setdefault(key, []).append(tally)
+        shapes.setdefault(key, []).append(shape)
     fold = SuiteFold()
-    for attempts in tallies.values():
+    for attempts in shapes.values():
         fold.add_task(attempts)
     walls_ms = [result.wall_ms for result in results if result.wall_ms is not None]
     suite = DEFAULT_SUITE if document.suite is None else document.suite
     return {
-        **suite_record(fold, percentile_of(walls_ms), suite=suite),
+        **suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)),
         "task_results": [result.as_dict() for result in results],
         "debt_candidates": [
-            msgspec.to_builtins(debt)
+            debt.as_dict()
             for result in results
-            for debt in debts_of(result, numbered=len(tallies.get(result.task_id, ())) > 1)
+            for debt in debts_of(result, numbered=len(shapes.get(result.task_id, ())) > 1)
         ],
     }
 
 
-def _score(case: BenchmarkCase) -> tuple[TaskResult, Tally]:
-    need = need_of(task_line(case.task, prefix="task"))
+def _score(case: BenchmarkCase, route_codes: dict[str, int]) -> tuple[TaskResult, Shape]:
+    task = task_line(case.task, prefix="task")
+    need = need_of(task)
     packet = NO_PACKET if case.packet is None else packet_of(case.packet, prefix="packet")
     found = judge(need, packet)
-    return result_of(need, packet, found), tally_of(need, found)
+    route_code = route_codes.setdefault(need.route_type, len(route_codes))
+    return result_of(task, need, packet, found), shape_of(need, found, route_code)
 
 
 def _refuse_repeat(seen: dict[tuple[str, int], int], result: TaskResult, index: int) -> None:

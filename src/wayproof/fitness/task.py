@@ -1,7 +1,9 @@
 """The task: what a cold agent was asked, and what a good first route must point at."""
 
+import functools
+import operator
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -16,7 +18,9 @@ __all__ = [
     "NavigationFitnessTask",
     "Need",
     "TaskLine",
+    "defaulted_task_fields",
     "fold",
+    "line_of_task",
     "need_of",
     "task_from_mapping",
 ]
@@ -85,29 +89,24 @@ class NavigationFitnessTask:
     defaulted_fields: tuple[str, ...] = field(default=(), compare=False)
 
 
-_DEFAULTS = NavigationFitnessTask()
+DEFAULTS = NavigationFitnessTask()
+"""What a missing field degrades to."""
+
 TASK_FIELDS = tuple(name for name in TaskLine.__struct_fields__ if name != "draft")
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):
-    """A task made ready for judging: ids as sets, terms folded, blanks dropped."""
+    """What judging needs of a task: ids sorted, terms folded, blanks dropped."""
 
-    task_id: str
-    family: str
-    task_prompt: str
-    route_type: str
-    route_role: str
-    latency_budget_ms: int
-    expected: list[str]
+    expected: tuple[str, ...]
     """Distinct expected ids, sorted."""
-    exact: frozenset[str]
-    """Expected ids that are no prefixes."""
     prefixes: tuple[str, ...]
-    """Expected prefixes, without their ``*``."""
-    forbidden: list[str]
-    terms: list[str]
+    """Those that are prefixes, without their ``*``."""
+    forbidden: tuple[str, ...]
+    terms: tuple[str, ...]
     """Scent terms, folded, in task order, each once."""
-    defaulted: list[str]
+    latency_budget_ms: int
+    route_type: str
 
 
 def fold(text: str) -> str:
@@ -121,35 +120,52 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
-def _kept(texts: list[str]) -> list[str]:
+def _kept(texts: Sequence[str]) -> Sequence[str]:
+    """Drop blank texts (empty, or only white space)."""
+    if all(map(str.strip, texts)):
+        return texts
     return [text for text in texts if text and not text.isspace()]
 
 
+@functools.lru_cache(maxsize=1024)
+def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Let the many tasks that forbid the same routes share one tuple."""
+    return tuple(_kept(texts))
+
+
 def need_of(line: TaskLine) -> Need:
-    """Fill in the defaults of a task line, visibly, and prepare it for judging."""
-    default = _DEFAULTS
-    task_id, family, prompt = line.task_id, line.family, line.task_prompt
-    route_type, role, budget_ms = line.route_type, line.route_role, line.latency_budget_ms
-    expected = sorted(set(_kept(line.expected_artifacts or [])))
-    prefixes = tuple([wanted[:-1] for wanted in expected if wanted[-1] == "*"])
-    exact = frozenset(expected)
-    if prefixes:
-        exact = frozenset([wanted for wanted in expected if wanted[-1] != "*"])
-    terms = line.scent_terms
+    """Prepare a task line for judging, its defaults filled in."""
+    expected = line.expected_artifacts
+    forbidden, terms = line.forbidden_first_routes, line.scent_terms
+    budget_ms, route_type = line.latency_budget_ms, line.route_type
+    ids: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    if expected:
+        ids = tuple(sorted(set(_kept(expected))))
+        if any(map(_is_prefix, ids)):
+            prefixes = tuple([wanted[:-1] for wanted in ids if wanted[-1] == "*"])
     return Need(
-        default.task_id if task_id is None else task_id,
-        default.family if family is None else family,
-        default.task_prompt if prompt is None else prompt,
-        default.route_type if route_type is None else route_type,
-        default.route_role if role is None else role,
-        default.latency_budget_ms if budget_ms is None else budget_ms,
-        expected,
-        exact,
+        ids,
         prefixes,
-        _kept(line.forbidden_first_routes or []),
-        list(dict.fromkeys([fold(term) for term in _kept(terms)])) if terms else [],
-        [name for name in TASK_FIELDS if getattr(line, name) is None],
+        _shared(tuple(forbidden)) if forbidden else (),
+        tuple(dict.fromkeys(map(fold, _kept(terms)))) if terms else (),
+        DEFAULTS.latency_budget_ms if budget_ms is None else budget_ms,
+        DEFAULTS.route_type if route_type is None else route_type,
     )
+
+
+_is_prefix = operator.methodcaller("endswith", "*")
+
+
+def defaulted_task_fields(line: TaskLine) -> list[str]:
+    """List the fields that were missing or null, in the order of the contract."""
+    values = _values(line)
+    if None not in values[: len(TASK_FIELDS)]:
+        return []
+    return [name for name, value in zip(TASK_FIELDS, values, strict=False) if value is None]
+
+
+_values = msgspec.structs.astuple
 
 
 def refuse_draft(line: TaskLine) -> None:
@@ -207,23 +223,18 @@ def refuse_unencodable(record: msgspec.Struct, field_path: str) -> None:
 def task_of(line: TaskLine) -> NavigationFitnessTask:
     """Fill in a task line's defaults as the public dataclass."""
     given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
+        name: tuple(_kept(value)) if isinstance(value, list) else value
         for name in TASK_FIELDS
         if (value := getattr(line, name)) is not None
     }
-    for name in ("expected_artifacts", "scent_terms", "forbidden_first_routes"):
-        if name in given:
-            given[name] = tuple(_kept(list(given[name])))
-    defaulted = tuple(name for name in TASK_FIELDS if name not in given)
-    return NavigationFitnessTask(**given, defaulted_fields=defaulted)
+    return NavigationFitnessTask(**given, defaulted_fields=tuple(defaulted_task_fields(line)))
 
 
-def need_of_task(task: NavigationFitnessTask) -> Need:
-    """Prepare a task made by hand or by :func:`task_from_mapping`, checking its types."""
+def line_of_task(task: NavigationFitnessTask) -> TaskLine:
+    """Turn a task back into a line, checking its types: defaults count as missing again."""
     row = {
         name: list(value) if isinstance(value, tuple) else value
         for name in TASK_FIELDS
-        if (value := getattr(task, name)) is not None
+        if name not in task.defaulted_fields and (value := getattr(task, name)) is not None
     }
-    need = need_of(task_line(row, prefix="task"))
-    return msgspec.structs.replace(need, defaulted=list(task.defaulted_fields))
+    return task_line(row, prefix="task")
