@@ -132,18 +132,18 @@ def intervals_over_groups(
         :func:`agreement_lower_bound`: at most 1 - L of the population's groups may
         differ, in whichever direction. For s = 1 that is the exact binomial bound [L, 1].
     """
-    totals = _resampled_totals([*hits, *cells], len(hits[0])) if hits else []
-    intervals = []
-    for stratum, (own_hits, own_cells) in enumerate(zip(hits, cells, strict=True)):
-        agreed = _agreement(own_hits, own_cells)
-        if agreed is not None:
-            intervals.append(agreed)
-            continue
-        shares = [
-            (row[stratum], row[len(hits) + stratum]) for row in totals if row[len(hits) + stratum]
-        ]
-        intervals.append(_percentiles(shares))
-    return intervals
+    agreed = [_agreement(*stratum) for stratum in zip(hits, cells, strict=True)]
+    drawn = [at for at, interval in enumerate(agreed) if interval is None]
+    columns = [*(hits[at] for at in drawn), *(cells[at] for at in drawn)]
+    shares: list[list[tuple[int, int]]] = [[] for _ in drawn]
+    for totals in _resampled_totals(columns):
+        for at, share in enumerate(shares):
+            if totals[len(drawn) + at]:
+                share.append((totals[at], totals[len(drawn) + at]))
+    bootstrapped = dict(zip(drawn, map(_percentiles, shares), strict=True))
+    return [
+        bootstrapped[at] if interval is None else interval for at, interval in enumerate(agreed)
+    ]
 
 
 def _agreement(hits: Sequence[int], cells: Sequence[int]) -> Interval | None:
@@ -167,18 +167,15 @@ def _percentiles(shares: list[tuple[int, int]]) -> Interval:
     return Interval(lows[tail], highs[-1 - tail], "bootstrap")
 
 
-def _resampled_totals(columns: list[Sequence[int]], groups: int) -> list[Sequence[int]]:
-    """Per resample the sum of each column over the drawn groups.
+def _resampled_totals(columns: Sequence[Sequence[int]]) -> Iterator[Sequence[int]]:
+    """Yield per resample the sum of each column over the drawn groups.
 
     Each group's numbers are packed into one wide integer, eight bytes a column, so that
     one addition sums all columns at once (no carry: a sum stays far below 2^63).
     """
+    if not columns:
+        return
     layout = struct.Struct(f"<{len(columns)}q")
     packed = [int.from_bytes(layout.pack(*row), "little") for row in zip(*columns, strict=True)]
-    if len(packed) != groups:
-        msg = f"every stratum needs {groups} groups, not {len(packed)}"
-        raise ValueError(msg)
-    return [
-        layout.unpack(sum(map(packed.__getitem__, row)).to_bytes(layout.size, "little"))
-        for row in index_table(groups)
-    ]
+    for row in index_table(len(packed)):
+        yield layout.unpack(sum(map(packed.__getitem__, row)).to_bytes(layout.size, "little"))

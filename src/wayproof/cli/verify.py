@@ -41,13 +41,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         verify_digests(args.bundle, manifest)
     except IntegrityError as stale:
-        raise _located(stale, check) from None
+        raise located(stale, check) from None
     for line in check():
         print(line, file=sys.stdout)
     return 0
 
 
-def _located(stale: IntegrityError, check: Callable[[], list[str]]) -> IntegrityError:
+def located(stale: IntegrityError, check: Callable[[], object]) -> IntegrityError:
     """Return a digest's error with the place of the damage, when the deeper check finds one."""
     try:
         check()

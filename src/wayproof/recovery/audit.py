@@ -32,7 +32,7 @@ from wayproof.recovery.suite import (
 )
 from wayproof.recovery.summary import Tally
 from wayproof.recovery.taxonomy import LIMITS
-from wayproof.recovery.trial import Agent, judge_trace, result_record, run_trial
+from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
 from wayproof.recovery.verify import Verdict
 from wayproof.text import quoted
 
@@ -40,7 +40,8 @@ __all__ = ["NOT_DETECTABLE", "AuditReport", "Memory", "audit_bundle"]
 
 NOT_DETECTABLE: Final = (
     "Not detectable from a bundle: an invented but legal trace of a client agent; a custom "
-    "suite certified anew under an id of its own; times, host and versions in the manifest."
+    "suite certified anew under an id of its own, and what such a suite says of its generator; "
+    "times, host and versions in the manifest."
 )
 
 _FILES: Final = frozenset({SUITE_NAME, TRACES_NAME, RESULTS_NAME, SUMMARY_NAME})
@@ -64,15 +65,12 @@ class AuditReport(NamedTuple):
     is_reference: bool
 
 
-class Memory:
-    """Grids and trials that were found good in this process, by their bytes.
+Memory = dict[tuple[str, str, bytes, bytes, bytes], Result]
+"""Trials found good in this process: suite, id, and the lines of grid, trace and result.
 
-    Checking is a function of these bytes alone, so what was found good once is good
-    again. It lets many nearly equal bundles be audited in a row.
-    """
-
-    def __init__(self) -> None:
-        self.trials: set[tuple[str, bytes, bytes, bytes]] = set()
+Checking a trial is a function of these bytes alone, so what was found good once is good
+again. It lets many nearly equal bundles be audited in a row.
+"""
 
 
 class _Trial(NamedTuple):
@@ -293,14 +291,16 @@ def _check_trials(
         for trial in _trials(folder / SUITE_NAME, settings):
             trace_at, trace_line = traces.take(trial.id)
             result_at, result_line = results.take(trial.id)
-            key = (trial.id, trial.grid_line, trace_line, result_line)
-            if memory is not None and key in memory.trials:
-                tally.add(_result_decoder.decode(result_line))
+            key = (trial.suite_id, trial.id, trial.grid_line, trace_line, result_line)
+            if memory is not None and key in memory:
+                tally.add(memory[key])
                 continue
-            trace = _checked_trace(trial, traces.path, trace_at, trace_line)
-            tally.add(_checked_result(trial, trace, results.path, result_at, result_line))
+            trace, verdict = _checked_trace(trial, traces.path, trace_at, trace_line)
+            written = WrittenTrace(trace, trace_line)
+            result = _checked_result(trial, written, verdict, results.path, result_at, result_line)
+            tally.add(result)
             if memory is not None:
-                memory.trials.add(key)
+                memory[key] = result
             progress(tally.trials, total)
         traces.end()
         results.end()
@@ -361,11 +361,11 @@ def _check_against_control(trial: _Trial, trace: Trace, place: dict[str, Any]) -
 
 
 def _checked_result(
-    trial: _Trial, judged: tuple[Trace, Verdict], path: str, line: int, data: bytes
+    trial: _Trial, written: WrittenTrace, verdict: Verdict, path: str, line: int, data: bytes
 ) -> Result:
     place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
     agent = Agent(CONTROL_SOURCES[trial.policy].evidence_class, "ok")
-    result = result_record(trial.suite_id, trial.loaded, trial.scenario, *judged, agent)
+    result = result_record(trial.suite_id, trial.loaded, trial.scenario, written, verdict, agent)
     expected = record_bytes(result)
     if data == expected:
         return result

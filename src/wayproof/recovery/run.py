@@ -23,12 +23,11 @@ from wayproof.recovery.suite import (
     PINNED_SUITES,
     SUITE_NAME,
     SuiteReader,
-    decode_grid_line,
-    load_grid,
+    load_grid_line,
 )
 from wayproof.recovery.summary import Summary, Tally
 from wayproof.recovery.taxonomy import LIMITS
-from wayproof.recovery.trial import Agent, judge_trace, result_record, run_trial
+from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -52,7 +51,7 @@ TRACES_NAME: Final = "traces.jsonl"
 RESULTS_NAME: Final = "results.jsonl"
 SUMMARY_NAME: Final = "summary.json"
 MAX_POLICY_SEEDS: Final = 100_000
-_BLOCK_TRIALS: Final = 128
+_BLOCK_TRIALS: Final = 512
 _BLOCKS_PER_WORKER: Final = 3
 
 Progress = Callable[[int, int], None]
@@ -280,15 +279,16 @@ def _run_block(settings: RunSettings, policy: str, lines: list[bytes]) -> _Block
     results: list[bytes] = []
     tally = Tally()
     for line in lines:
-        loaded = load_grid(decode_grid_line(line))
+        loaded = load_grid_line(line)
         for scenario in loaded.record.scenarios:
             for seed in settings.policy_seeds:
                 trace, outcome = run_trial(settings.suite_id, loaded, scenario, source, seed)
                 verdict = judge_trace(loaded, scenario, trace)
                 agent = Agent(source.evidence_class, outcome)
-                result = result_record(settings.suite_id, loaded, scenario, trace, verdict, agent)
+                written = WrittenTrace(trace, record_bytes(trace))
+                result = result_record(settings.suite_id, loaded, scenario, written, verdict, agent)
                 tally.add(result)
-                traces += (record_bytes(trace), b"\n")
+                traces += (written.line, b"\n")
                 results += (record_bytes(result), b"\n")
     return _Block(b"".join(traces), b"".join(results), tally)
 

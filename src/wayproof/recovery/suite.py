@@ -5,6 +5,7 @@ A suite is canonical JSON Lines: a header, then a line a grid. Ids rise through 
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, Self
 
@@ -36,6 +37,7 @@ __all__ = [
     "decode_header_line",
     "failure_state",
     "load_grid",
+    "load_grid_line",
     "read_lines",
     "suite_path",
 ]
@@ -171,7 +173,7 @@ class SuiteReader:
         count = 0
         for number, line in self._lines:
             try:
-                loaded = load_grid(decode_grid_line(line))
+                loaded = load_grid_line(line)
                 last_grid = _rising(last_grid, loaded.record.grid_id, "grid_id")
                 for at, scenario in enumerate(loaded.record.scenarios):
                     field = f"scenarios[{at}].scenario_id"
@@ -216,6 +218,15 @@ def decode_header_line(line: bytes) -> SuiteHeader:
 def decode_grid_line(line: bytes) -> GridRecord:
     """Read one grid's line; its meaning is checked by :func:`load_grid`."""
     return decode_record_line(line, _grid_decoder)
+
+
+@lru_cache(maxsize=128)
+def load_grid_line(line: bytes) -> LoadedGrid:
+    """Read and check one grid's line; the last few are remembered.
+
+    A grid is a function of its line alone, and a suite is walked once per policy.
+    """
+    return load_grid(decode_grid_line(line))
 
 
 def load_grid(record: GridRecord) -> LoadedGrid:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from wayproof.canonical import MAX_SAFE_INTEGER, record_bytes, sha256_hex
+from wayproof.canonical import MAX_SAFE_INTEGER, sha256_hex
 from wayproof.errors import IntegrityError
 from wayproof.recovery.policies import (
     Observation,
@@ -19,7 +19,7 @@ from wayproof.recovery.taxonomy import AgentOutcome, EvidenceClass, Kind, Phase
 from wayproof.recovery.verify import Verdict
 from wayproof.recovery.world import Outcome, State, reset, step
 
-__all__ = ["Agent", "judge_trace", "result_record", "run_trial"]
+__all__ = ["Agent", "WrittenTrace", "judge_trace", "result_record", "run_trial"]
 
 _T = TypeVar("_T")
 
@@ -29,6 +29,13 @@ class Agent(NamedTuple):
 
     evidence_class: EvidenceClass
     outcome: AgentOutcome
+
+
+class WrittenTrace(NamedTuple):
+    """A trace, and its line in ``traces.jsonl`` without the line feed."""
+
+    trace: Trace
+    line: bytes
 
 
 def run_trial(
@@ -74,11 +81,12 @@ def result_record(
     suite_id: str,
     loaded: LoadedGrid,
     scenario: ScenarioRecord,
-    trace: Trace,
+    written: WrittenTrace,
     verdict: Verdict,
     agent: Agent,
 ) -> Result:
     """Derive a trial's record: from the suite, the trace and its verdict, and nothing else."""
+    trace = written.trace
     record, steps = loaded.record, trace.steps
     proposals = steps[scenario.prefix_length + 1 :]
     accepted = [at for at, proposal in enumerate(proposals) if proposal.accepted]
@@ -115,7 +123,7 @@ def result_record(
         repeated_rejected_action=sum(proposal.action == injected for proposal in proposals),
         scenario_id=scenario.scenario_id,
         suite_id=suite_id,
-        trace_sha256=sha256_hex(record_bytes(trace)),
+        trace_sha256=sha256_hex(written.line),
         verified_recovery=verdict.verified,
     )
 
