@@ -57,10 +57,9 @@ def test_axe_finds_no_serious_violation(
     page.goto(path.as_uri())
     page.wait_for_selector("html[data-ready]")
     page.click(f'[data-theme-choice="{theme}"]')
-    assert serious(page) == []
     if page.locator("#jump-last").count():
         page.click("#jump-last")
-        assert serious(page) == []
+    assert serious(page) == []
     if page.locator('[name="policy"][value="you"]').count():
         page.check('[name="policy"][value="you"]')
         assert serious(page) == []
@@ -113,17 +112,14 @@ def test_the_policy_stops_what_gets_past(path: Path, context: "BrowserContext") 
     page.close()
 
 
-@pytest.mark.parametrize("width", [360, 768, 1600])
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_nothing_is_wider_than_the_window(
-    path: Path, visit: Callable[..., "Page"], width: int, language: str
-) -> None:
+def test_nothing_is_wider_than_the_window(path: Path, visit: Callable[..., "Page"]) -> None:
     """Wide tables scroll in their own frame; the page never scrolls sideways."""
-    page = visit(path, query=f"?lang={language}")
-    page.set_viewport_size({"width": width, "height": 900})
-    assert page.get_attribute("html", "lang") == language
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.set_viewport_size({"width": 1280, "height": 900})
+    for language in ("en", "fr"):
+        page = visit(path, query=f"?lang={language}")
+        assert page.get_attribute("html", "lang") == language
+        for width in (360, 768, 1600):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_no_text_is_left_out_of_a_language(path: Path, visit: Callable[..., "Page"]) -> None:

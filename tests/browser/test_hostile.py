@@ -61,7 +61,6 @@ def test_hostile_texts_do_not_break_the_layout(
         )
         assert box[0] <= box[1]
         page.click("#panel-next")
-    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def test_hostile_markup_stays_in_the_data(hostile_report: Path) -> None:

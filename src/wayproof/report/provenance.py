@@ -7,7 +7,7 @@ import msgspec
 
 from wayproof.bundle import Manifest, digest_file
 from wayproof.errors import InputError
-from wayproof.jsonin import blocks, open_input, split_lines
+from wayproof.jsonin import open_input, read_lines
 
 __all__ = ["NO_PROVENANCE", "Provenance", "read_provenance"]
 
@@ -58,7 +58,7 @@ def _lines(path: Path, role: str, manifest: Manifest, kind: type[T]) -> list[T]:
     decode = msgspec.json.Decoder(kind).decode
     with open_input(path) as stream:
         try:
-            return [decode(line) for _, line in split_lines(blocks(stream))]
+            return [decode(line) for _, line in read_lines(stream)]
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(
                 "not a record of this file", file=str(path), found=str(error)

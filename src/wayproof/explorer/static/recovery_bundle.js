@@ -1,7 +1,7 @@
 // A recovery bundle, checked from its suite and its recorded actions up: every result is
 // derived again and held against the one that was recorded.
 
-import { linesOf, canonicalText, parseCanonical } from "./canonical.js";
+import { canonicalText, linesOf, parseCanonical, strictText } from "./canonical.js";
 import { sha256Hex } from "./sha256.js";
 import { replay } from "./world.js";
 import { CHECKS, certificateFault, judge, sameAction } from "./verify.js";
@@ -297,16 +297,80 @@ function checkTrial(suite, traces, { value: recorded }, index) {
   return trialFault(recorded, index + 1, derived);
 }
 
-function tally(results) {
-  const counts = new Map();
-  for (const { value } of results) {
-    const own = counts.get(value.policy) ?? { cells: 0, completed: 0, verified: 0 };
-    own.cells += 1;
-    own.completed += value.completed ? 1 : 0;
-    own.verified += value.verified_recovery ? 1 : 0;
-    counts.set(value.policy, own);
+function stratum(results) {
+  const failed = {};
+  for (const { first_failed_check: check } of results) {
+    if (check !== null) {
+      failed[check] = (failed[check] ?? 0) + 1;
+    }
   }
-  return [...counts].map(([policy, own]) => ({ policy, ...own }));
+  return {
+    cells: results.length,
+    completed: results.filter((result) => result.completed).length,
+    first_failed_checks: failed,
+    grids: new Set(results.map((result) => result.grid_id)).size,
+    verified: results.filter((result) => result.verified_recovery).length,
+  };
+}
+
+/** Count results again, as the summary does: per policy, in all and by failure kind. */
+function tally(results) {
+  const policies = [...new Set(results.map((result) => result.policy))].sort();
+  return policies.map((policy) => {
+    const own = results.filter((result) => result.policy === policy);
+    const kinds = KINDS.filter((name) => own.some((result) => result.failure_kind === name));
+    return {
+      policy,
+      ...stratum(own),
+      byKind: kinds.map((name) => ({
+        failure_kind: name,
+        ...stratum(own.filter((result) => result.failure_kind === name)),
+      })),
+    };
+  });
+}
+
+/** The counts of the summary, without its intervals. */
+function statedTally(summary) {
+  const counts = ({ cells, completed, first_failed_checks: failed, grids, verified }) => ({
+    cells,
+    completed,
+    first_failed_checks: failed,
+    grids,
+    verified,
+  });
+  return summary.policies.map((row) => ({
+    policy: row.policy,
+    ...counts(row.total),
+    byKind: row.by_failure_kind.map((kindRow) => ({
+      failure_kind: kindRow.failure_kind,
+      ...counts(kindRow),
+    })),
+  }));
+}
+
+function summaryFaults(files, policies, resultsSha256) {
+  let stated;
+  let summary;
+  try {
+    summary = JSON.parse(strictText(files.get("summary.json") ?? new Uint8Array()));
+    stated = statedTally(summary);
+  } catch {
+    return [{ problem: "unreadable", file: "summary.json" }];
+  }
+  const pairs = [
+    ["results_sha256", resultsSha256, summary.results_sha256],
+    ...policies.map((own, index) => [`policies[${index}]`, own, stated[index] ?? null]),
+  ];
+  return pairs
+    .filter(([, own, found]) => canonicalText(own) !== canonicalText(found ?? null))
+    .map(([field, own, found]) => ({
+      problem: "summary_differs",
+      file: "summary.json",
+      field,
+      expected: canonicalText(own),
+      found: canonicalText(found ?? null),
+    }));
 }
 
 /**
@@ -332,5 +396,7 @@ export async function checkRecovery(files, pause) {
   if (traces.size !== results.length) {
     faults.push({ problem: "trial_count", file: "traces.jsonl", expected: results.length, found: traces.size });
   }
-  return { faults, trials: results.length, suiteId: suite.header.suite_id, policies: tally(results) };
+  const policies = tally(results.map(({ value }) => value));
+  faults.push(...summaryFaults(files, policies, sha256Hex(files.get("results.jsonl"))));
+  return { faults, trials: results.length, suiteId: suite.header.suite_id, policies };
 }
