@@ -51,8 +51,8 @@ def make_pages(folder: Path) -> dict[str, Path]:
 
 
 def show_panel(page: "Page") -> None:
-    """Open a result whose first command has forbidden text and that misses an id."""
-    page.locator('.matrix button[data-kind="missing_id"]').first.click()
+    """Open a result whose first command has forbidden text."""
+    page.locator('.matrix button[data-kind="forbidden_route"]').first.click()
     page.click(".sort >> nth=0")
     page.locator(".list-body .task").first.click()
 
@@ -61,9 +61,8 @@ def show_trial(page: "Page") -> None:
     """Put a random walk on the stage, half way."""
     page.select_option("#filter-policy", label="random-walk")
     page.locator(".list-body .task").nth(2).click()
-    page.locator("#trials-section").scroll_into_view_if_needed()
     half(page)
-    page.evaluate("document.getElementById('trials-section').scrollIntoView()")
+    page.evaluate("document.getElementById('trial').scrollIntoView()")
 
 
 def half(page: "Page") -> None:

@@ -128,7 +128,7 @@ def _chart(view: FitnessView) -> list[_ChartBar]:
     within = ["pass"] * _WITHIN_BINS
     meanings = [*within, *["fail"] * (len(view.ratio_bins) - _WITHIN_BINS), "timeout", "unmeasured"]
     labels = [*_RATIO_LABELS, None, None]
-    bars = column_chart(counts, slot=80, width=52, height=165, baseline=200)
+    bars = column_chart(counts, slot=80, width=52, height=150, baseline=200)
     return [_ChartBar(*parts) for parts in zip(bars, meanings, labels, counts, strict=True)]
 
 

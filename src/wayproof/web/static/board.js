@@ -30,16 +30,16 @@ function cellShape(grid, row, column, showCosts) {
   if (!showCosts) {
     return [rect];
   }
-  return [rect, svg("text", { x: x + CELL - 8, y: y + 15, class: "cost" }, symbol)];
+  return [rect, svg("text", { x: x + CELL - 5, y: y + 13, class: "cost" }, symbol)];
 }
 
 function endMarks(grid) {
   const [sx, sy] = centre(grid.start);
   const [tx, ty] = centre(grid.target);
   return [
-    svg("circle", { cx: sx, cy: sy, r: 13, class: "start" }),
+    svg("circle", { cx: sx, cy: sy, r: 11, class: "start" }),
     svg("text", { x: sx, y: sy + 5, class: "mark" }, "S"),
-    svg("rect", { x: tx - 13, y: ty - 13, width: 26, height: 26, rx: 2, class: "target" }),
+    svg("rect", { x: tx - 11, y: ty - 10, width: 22, height: 22, rx: 2, class: "target" }),
     svg("text", { x: tx, y: ty + 5, class: "mark" }, "T"),
   ];
 }

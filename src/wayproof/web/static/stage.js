@@ -44,7 +44,10 @@ function momentText(trial, shown) {
     action: actionText(step.action),
     outcome: step.accepted
       ? text("outcome.accepted")
-      : `${text(`rejection.${step.rejection}`)}: ${text(`why.${step.rejection}`)}`,
+      : text("moment.rejected", {
+          rejection: text(`rejection.${step.rejection}`),
+          why: text(`why.${step.rejection}`),
+        }),
     spent: step.spent,
     optimum: trial.optimum,
   });
