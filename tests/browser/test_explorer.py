@@ -245,10 +245,18 @@ def praised(records: list[Any]) -> None:
     records[0]["policies"][-1]["total"]["verified"] += 1
 
 
+def harmless_injection(records: list[Any]) -> None:
+    scenario = records[1]["scenarios"][0]
+    scenario["injected_action"] = {
+        "move": records[1]["reference_path"][scenario["prefix_length"] + 1]
+    }
+
+
 EDITS: dict[str, tuple[str, Callable[[list[Any]], None], str]] = {
     "a cheaper step": ("traces.jsonl", cheaper, "transitions_valid"),
     "a flattered result": ("results.jsonl", flattered, "cost_exact"),
     "a praising summary": ("summary.json", praised, "policies[2]"),
+    "an injection that is accepted": ("suite.jsonl", harmless_injection, "isn’t rejected as"),
     "a false certificate": ("suite.jsonl", wrong_potential, "certificate"),
 }
 

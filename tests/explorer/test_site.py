@@ -54,3 +54,19 @@ def test_explore_writes_once(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["explore", "--out", str(out)]) == 2
     assert "already exists" in capsys.readouterr().err
     assert main(["explore", "--out", str(out), "--overwrite"]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(out)]) == 0
+    assert "not logs of WFRB agents" in capsys.readouterr().out
+
+
+def test_the_default_folder_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asking twice is no error; a folder of somebody else's is still kept."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["explore"]) == 0
+    assert main(["explore"]) == 0
+    manifest = tmp_path / "wayproof-explorer" / "manifest.json"
+    manifest.unlink()
+    assert main(["explore"]) == 2
+    assert "not a wayproof bundle" in capsys.readouterr().err

@@ -18,8 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        default=DEFAULT_OUT,
-        help=f"folder to write index.html into (default: {DEFAULT_OUT})",
+        help=f"folder to write index.html into (default: {DEFAULT_OUT}, written anew)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing Explorer")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
@@ -30,14 +29,15 @@ def run(args: argparse.Namespace) -> int:
     from wayproof.explorer.site import EXPLORER_LIMITS, explorer_page
     from wayproof.web.write import write_folder
 
+    out = args.out or DEFAULT_OUT
     write_folder(
         [explorer_page()],
-        args.out,
-        overwrite=args.overwrite,
+        out,
+        overwrite=args.overwrite or args.out is None,
         inputs={},
         limits=EXPLORER_LIMITS,
     )
-    path = args.out / "index.html"
+    path = out / "index.html"
     print(path, file=sys.stdout)
     if args.open:
         import webbrowser

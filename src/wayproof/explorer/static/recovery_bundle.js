@@ -4,7 +4,7 @@
 import { canonicalText, linesOf, parseCanonical, strictText } from "./canonical.js";
 import { sha256Hex } from "./sha256.js";
 import { replay } from "./world.js";
-import { CHECKS, certificateFault, judge, sameAction } from "./verify.js";
+import { CHECKS, certificateFault, judge, ruled, sameAction } from "./verify.js";
 import {
   action,
   cell,
@@ -111,11 +111,26 @@ function isGrid(grid) {
     grid.potentials.length === grid.rows.length &&
     grid.potentials.every((row) => row.length === width) &&
     [grid.start, grid.target].every((end) => inside(end) && grid.rows[end[0]][end[1]] !== "#") &&
-    !(grid.start[0] === grid.target[0] && grid.start[1] === grid.target[1]) &&
-    grid.scenarios.every(
-      (scenario) => scenario.budget >= 1 && scenario.prefix_length < grid.reference_path.length,
-    )
+    !(grid.start[0] === grid.target[0] && grid.start[1] === grid.target[1])
   );
+}
+
+/** Whether the prefix ends before the target, and the action after it is rejected as it says. */
+function isScenario(grid, scenario) {
+  const path = grid.reference_path;
+  if (scenario.budget < 1 || scenario.prefix_length > path.length - 2) {
+    return false;
+  }
+  const { rejection } = ruled(grid, path[scenario.prefix_length], 0, scenario.injected_action);
+  return rejection === scenario.failure_kind;
+}
+
+/** Ids rise through a suite, which makes them distinct. */
+function risen(last, id, line) {
+  if (last !== null && id <= last) {
+    throw fault("order", { file: "suite.jsonl", line, found: id });
+  }
+  return id;
 }
 
 /** Read suite.jsonl: its header and, by scenario id, {grid, scenario, certified}. */
@@ -127,6 +142,8 @@ export function readSuite(files) {
     throw fault("empty_suite", { file: "suite.jsonl" });
   }
   const scenarios = new Map();
+  let lastGrid = null;
+  let lastScenario = null;
   const grids = lines.slice(1).map(({ value: grid }, index) => {
     if (!isGrid(grid)) {
       throw fault("bad_grid", { file: "suite.jsonl", line: index + 2, grid: grid.grid_id });
@@ -140,10 +157,12 @@ export function readSuite(files) {
         found: JSON.stringify(wrong),
       });
     }
+    lastGrid = risen(lastGrid, grid.grid_id, index + 2);
     for (const scenario of grid.scenarios) {
-      if (scenarios.has(scenario.scenario_id)) {
-        throw fault("repeated", { file: "suite.jsonl", line: index + 2, trial: scenario.scenario_id });
+      if (!isScenario(grid, scenario)) {
+        throw fault("bad_scenario", { file: "suite.jsonl", line: index + 2, found: scenario.scenario_id });
       }
+      lastScenario = risen(lastScenario, scenario.scenario_id, index + 2);
       scenarios.set(scenario.scenario_id, { grid, scenario, certified: true });
     }
     return grid;
