@@ -32,9 +32,13 @@ def verdict(page: "Page") -> dict[str, str]:
     }
 
 
+def sample_grids() -> list[dict[str, Any]]:
+    grids: list[dict[str, Any]] = json.loads(SAMPLE.read_text("utf-8"))["grids"]
+    return grids
+
+
 def first_grid() -> dict[str, Any]:
-    grid: dict[str, Any] = json.loads(SAMPLE.read_text("utf-8"))["grids"][0]
-    return grid
+    return sample_grids()[0]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -92,7 +96,7 @@ def click_cell(page: "Page", cell: list[int]) -> None:
 
 
 def take_over(page: "Page") -> dict[str, Any]:
-    choose(page, "policy", "you")
+    choose(page, "policy", "~you")
     page.locator("#board").scroll_into_view_if_needed()
     return first_grid()
 
@@ -192,6 +196,29 @@ def test_an_untouched_bundle_shows_pythons_digest(
     assert "The official suite" in said
     assert "900 trials" in said
     assert page.inner_text("#results-sha256") == sha256(recovery / "results.jsonl")
+
+
+def test_a_given_bundle_can_be_watched(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path
+) -> None:
+    """Its recorded trials go on the stage, without the sample's banner, and back again."""
+    page = visit(explorer)
+    checked(page, bundle_files(recovery))
+    page.click("#watch-given")
+    assert not page.is_visible("#banner")
+    assert "wfrb-v0" in page.inner_text("#given")
+    assert page.locator("#grid option").count() == 50
+    choose(page, "policy", "random-walk")
+    page.click("#jump-last")
+    lines = (recovery / "traces.jsonl").read_text("utf-8").splitlines()
+    trace = find([json.loads(line) for line in lines], "random-walk")
+    spent = page.locator("#ledger tbody tr td:last-child").all_inner_texts()
+    assert [int(text.split(" / ")[0]) for text in spent] == [
+        step["spent"] for step in trace["steps"]
+    ]
+    page.click("#given-back")
+    assert page.is_visible("#banner")
+    assert page.locator("#grid option").count() == len(sample_grids())
 
 
 def edited(recovery: Path, out: Path, name: str, edit: Callable[[list[Any]], None]) -> Path:

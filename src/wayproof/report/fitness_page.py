@@ -189,6 +189,41 @@ def _first_body(bundle: Bundle, view: FitnessView, **more: Any) -> Markup:
     )
 
 
+def _listing_body(
+    bundle: Bundle, view: FitnessView, columns: TaskColumns, selection: _Selection
+) -> Markup:
+    """Body of the first page, which lists everything that is listed."""
+    listed = selection.listed
+    return _first_body(
+        bundle,
+        view,
+        columns=True,
+        listed=len(listed),
+        debts=columns.debt_counts(listed),
+        left_out={
+            "list": len(columns) - len(listed),
+            "panels": sum(selection.page_of[index] != 0 for index in listed),
+        },
+        pages=selection.page_count > 1,
+    )
+
+
+def _further_body(
+    view: FitnessView, columns: TaskColumns, count: int, number: int, here: list[int], stem: str
+) -> Markup:
+    """Body of a page of further panels."""
+    return render(
+        "report/templates/panels.html.j2",
+        suite=view.suite,
+        back=f"{stem}.html",
+        number=number + 1,
+        count=count,
+        listed=len(here),
+        debts=columns.debt_counts(here),
+        version=__version__,
+    )
+
+
 def fitness_pages(
     bundle: Bundle,
     provenance: Provenance,
@@ -221,33 +256,16 @@ def fitness_pages(
         columns = task_columns(lines)
         view = fitness_view(bundle, columns)
         selection = _select(columns, lines, limits, may_page=may_page)
-        body = _first_body(
-            bundle,
-            view,
-            columns=True,
-            listed=len(selection.listed),
-            debts=columns.debt_counts(selection.listed),
-            left_out={
-                "list": len(columns) - len(selection.listed),
-                "panels": sum(selection.page_of[index] != 0 for index in selection.listed),
-            },
-            pages=selection.page_count > 1,
-        )
         for number in range(selection.page_count):
-            here = (index for index in selection.listed if selection.page_of[index] == number)
+            here = [index for index in selection.listed if selection.page_of[index] == number]
+            body = (
+                _further_body(view, columns, selection.page_count, number, here, stem)
+                if number
+                else _listing_body(bundle, view, columns, selection)
+            )
             blocks = [
                 _column_block(columns, selection, stem, number),
                 DataBlock("details", _details(lines, here, columns, provenance)),
             ]
-            if number:
-                body = render(
-                    "report/templates/panels.html.j2",
-                    suite=view.suite,
-                    back=f"{stem}.html",
-                    number=number + 1,
-                    count=selection.page_count,
-                    listed=sum(each == number for each in selection.page_of),
-                    version=__version__,
-                )
             name = _page_name(stem, number) if number else f"{stem}.html"
             yield page(name, f"Fitness report: {view.suite}", "fitness", body, blocks)

@@ -7,6 +7,6 @@ import { startWatch } from "./watch.js";
 
 const sample = dataBlock("sample");
 startLocale();
-startWatch(sample);
-startCheck(sample.pins);
+const watch = startWatch(sample);
+startCheck(sample.pins, watch);
 document.documentElement.dataset.ready = "true";

@@ -214,8 +214,12 @@ function outcomeParts(outcome, pins) {
   ].filter((part) => part !== null);
 }
 
-/** Start the pickers. `pins` are the digests of official suites, by suite id. */
-export function startCheck(pins) {
+/**
+ * Start the pickers.
+ * @param {object} pins digests of official suites, by suite id
+ * @param {(source: object) => void} watch puts a bundle's trials on the stage
+ */
+export function startCheck(pins, watch) {
   const report = byId("check-report");
   let outcome = null;
   let refused = null;
@@ -235,11 +239,29 @@ export function startCheck(pins) {
         el("ol", { class: "faults", id: "faults" }, faultItem(refused)),
       );
     } else if (outcome !== null) {
-      report.replaceChildren(...outcomeParts(outcome, pins));
+      report.replaceChildren(...outcomeParts(outcome, pins), ...watchParts(outcome));
     } else {
       report.replaceChildren(el("p", { class: "soft" }, text("checked.empty")));
     }
     keepFramesReachable();
+  }
+
+  function watchParts({ faults, deep }) {
+    if (faults.length > 0 || !deep?.watchable) {
+      return [];
+    }
+    const show = () => {
+      watch(deep.watchable);
+      byId("watch").scrollIntoView();
+      byId("stage").focus({ preventScroll: true });
+    };
+    return [
+      el(
+        "p",
+        {},
+        el("button", { type: "button", id: "watch-given", on: { click: show } }, text("given.watch")),
+      ),
+    ];
   }
 
   async function check(picked) {

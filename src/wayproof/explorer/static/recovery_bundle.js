@@ -397,7 +397,7 @@ function summaryFaults(files, policies, resultsSha256) {
  *
  * @param {Map<string, Uint8Array>} files
  * @param {(done: number, total: number) => Promise<void>} pause called between trials
- * @returns {Promise<object>} {faults, trials, suiteId, policies}
+ * @returns {Promise<object>} {faults, trials, suiteId, policies, watchable}
  */
 export async function checkRecovery(files, pause) {
   const suite = readSuite(files);
@@ -417,5 +417,15 @@ export async function checkRecovery(files, pause) {
   }
   const policies = tally(results.map(({ value }) => value));
   faults.push(...summaryFaults(files, policies, sha256Hex(files.get("results.jsonl"))));
-  return { faults, trials: results.length, suiteId: suite.header.suite_id, policies };
+  return {
+    faults,
+    trials: results.length,
+    suiteId: suite.header.suite_id,
+    policies,
+    watchable: {
+      suite_id: suite.header.suite_id,
+      grids: suite.grids,
+      trials: results.map(({ value }) => traces.get(trialId(value))?.value).filter(Boolean),
+    },
+  };
 }

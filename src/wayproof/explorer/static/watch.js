@@ -1,7 +1,7 @@
 // Watch a control on the sample, or take its place. Both end before the same judge.
 
-import { byId, el } from "../../web/static/dom.js";
-import { number, onLanguage, text } from "../../web/static/locale.js";
+import { byId, el, foreign, visible } from "../../web/static/dom.js";
+import { hasText, number, onLanguage, text } from "../../web/static/locale.js";
 import { checkItems, cellText } from "../../web/static/ledger.js";
 import { createStage } from "../../web/static/stage.js";
 import { verdictParts } from "../../web/static/verdict.js";
@@ -10,7 +10,8 @@ import { phaseAt, unpackActions } from "./actions.js";
 import { initialState, recordStep, replay, sameCell, step } from "./world.js";
 import { CHECKS, judge } from "./verify.js";
 
-const YOU = "you";
+const YOU = "~you"; // no policy can have this name
+const CONTROLS = ["planner", "random-walk", "blind-repeat"];
 const ARROWS = {
   ArrowUp: [-1, 0],
   ArrowRight: [0, 1],
@@ -47,23 +48,29 @@ function judged(grid, scenario, steps) {
 
 /**
  * Start the stage over the sample.
- * @param {object} sample {grids, trials}
+ * @param {object} sample {suite_id, grids, trials}
+ * @returns {(source: object) => void} puts another source of trials on the stage
  */
 export function startWatch(sample) {
   const board = byId("board");
+  let source = sample;
   let current = null;
   let cursor = null;
   const stage = createStage(drawVerdict);
 
-  function sampleTrial(grid, scenario, policy) {
+  function recordedTrial(grid, scenario, policy) {
     const seed = Number(byId("seed").value);
-    const found = sample.trials.find(
+    const found = source.trials.find(
       (trial) =>
         trial.scenario_id === scenario.scenario_id &&
         trial.policy === policy &&
         trial.policy_seed === seed,
     );
-    const steps = replay(grid, unpackActions(grid, scenario, found.actions));
+    if (found === undefined) {
+      return ownTrial(grid, scenario);
+    }
+    // The sample holds actions only: the page's own world plays them.
+    const steps = found.steps ?? replay(grid, unpackActions(grid, scenario, found.actions));
     const verdict = judged(grid, scenario, steps);
     return { grid, scenario, policy, steps, verdict, optimum: optimumOf(grid) };
   }
@@ -78,8 +85,8 @@ export function startWatch(sample) {
   }
 
   function load() {
-    const grid = sample.grids[Number(byId("grid").value)];
-    const scenario = scenarioOf(grid, chosen("kind"));
+    const grid = source.grids[Number(byId("grid").value)];
+    const scenario = scenarioOf(grid, chosen("kind")) ?? grid.scenarios[0];
     const policy = chosen("policy");
     const isOwn = policy === YOU;
     byId("own-controls").hidden = !isOwn;
@@ -88,7 +95,7 @@ export function startWatch(sample) {
     board.setAttribute("role", isOwn ? "application" : "img");
     board.toggleAttribute("data-keys", isOwn);
     board.setAttribute("tabindex", isOwn ? "0" : "-1");
-    current = isOwn ? ownTrial(grid, scenario) : sampleTrial(grid, scenario, policy);
+    current = isOwn ? ownTrial(grid, scenario) : recordedTrial(grid, scenario, policy);
     cursor = null;
     stage.setView({ cursor });
     stage.show(current, isOwn ? current.steps.length : 0);
@@ -173,16 +180,59 @@ export function startWatch(sample) {
     ];
   }
 
-  byId("grid").replaceChildren(
-    ...sample.grids.map((grid, index) => el("option", { value: index }, grid.grid_id)),
-  );
-  const seeds = [...new Set(sample.trials.map((trial) => trial.policy_seed))].sort((a, b) => a - b);
-  byId("seed").replaceChildren(...seeds.map((seed) => el("option", { value: seed }, String(seed))));
+  function policyChoice(policy, index) {
+    const key = policy === YOU ? "policy.you" : `policy.${policy}`;
+    return el(
+      "label",
+      {},
+      el("input", {
+        type: "radio",
+        name: "policy",
+        value: policy,
+        checked: index === 0,
+        on: { change: load },
+      }),
+      el("span", {}, hasText(key) ? text(key) : foreign(policy)),
+    );
+  }
+
+  function policiesOf(trials) {
+    const found = new Set(trials.map((trial) => trial.policy));
+    const known = CONTROLS.filter((name) => found.has(name));
+    const others = [...found].filter((name) => !CONTROLS.includes(name)).sort();
+    return [...others, ...known, YOU];
+  }
+
+  function drawPolicies() {
+    const before = document.querySelector('input[name="policy"]:checked')?.value;
+    const names = policiesOf(source.trials);
+    byId("policies").replaceChildren(...names.map(policyChoice));
+    if (names.includes(before)) {
+      document.querySelector(`input[name="policy"][value="${CSS.escape(before)}"]`).checked = true;
+    }
+  }
+
+  /** Put a source of trials on the stage: the sample, or a bundle that was given. */
+  function use(next) {
+    source = next;
+    const isSample = next === sample;
+    byId("banner").hidden = !isSample;
+    byId("given").hidden = isSample;
+    byId("given-suite").replaceChildren(foreign(next.suite_id));
+    const seeds = [...new Set(next.trials.map((trial) => trial.policy_seed))].sort((a, b) => a - b);
+    const options = (values) => values.map(([value, label]) => el("option", { value }, label));
+    byId("grid").replaceChildren(
+      ...options(next.grids.map((grid, index) => [index, visible(grid.grid_id)])),
+    );
+    byId("seed").replaceChildren(...options(seeds.map((seed) => [seed, String(seed)])));
+    drawPolicies();
+    load();
+  }
 
   for (const id of ["grid", "seed"]) {
     byId(id).addEventListener("change", load);
   }
-  for (const input of document.querySelectorAll('input[name="kind"], input[name="policy"]')) {
+  for (const input of document.querySelectorAll('input[name="kind"]')) {
     input.addEventListener("change", load);
   }
   byId("show-costs").addEventListener("change", (event) =>
@@ -202,6 +252,11 @@ export function startWatch(sample) {
   }
   byId("own-finish").addEventListener("click", () => propose({ finish: true }));
   byId("own-again").addEventListener("click", load);
-  load();
-  onLanguage(() => stage.redraw());
+  byId("given-back").addEventListener("click", () => use(sample));
+  use(sample);
+  onLanguage(() => {
+    drawPolicies();
+    stage.redraw();
+  });
+  return use;
 }
