@@ -17,10 +17,11 @@ from pathlib import Path
 
 from wayproof.cli import main
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+if __package__ in {None, ""}:  # run as a script: its own folder is on the path, not the project
+    sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import samples
-from chromium import find_chromium, open_browser
+from tools import samples
+from tools.chromium import find_chromium, open_browser
 
 DEFAULT_TASKS = 100_000
 REPORT_RATIO_LIMIT = 2.0

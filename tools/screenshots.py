@@ -13,8 +13,9 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import samples
-from chromium import open_browser
+from tools import samples
+from tools.chromium import open_browser
+
 from wayproof.cli import main
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from tools import samples
+from tools.chromium import find_chromium, open_browser
 
-import samples
-from chromium import find_chromium, open_browser
 from wayproof.cli import main
 
 if TYPE_CHECKING:

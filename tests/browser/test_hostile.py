@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from samples import HOSTILE_TEXTS
+from tools.samples import HOSTILE_TEXTS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

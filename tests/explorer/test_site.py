@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tools import explorer_sample, samples
 
-import explorer_sample
-import samples
 from wayproof.canonical import canonical_bytes
 from wayproof.cli import main
 from wayproof.explorer.site import explorer_page

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import samples
 
-import samples
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
 from wayproof.report.chart import column_chart, share_position

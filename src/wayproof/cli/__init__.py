@@ -42,12 +42,15 @@ COMMANDS: dict[str, Command] = {
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),
     "report": Command("wayproof.cli.report", "write bundles as pages that open from disk"),
     "explore": Command("wayproof.cli.explore", "write the Explorer: watch, play, re-verify"),
-    "verify": Command("wayproof.cli.verify", "check a result folder without trusting who made it"),
+    "verify": Command(
+        "wayproof.cli.verify", "check a result folder: digests, and what must follow from what"
+    ),
 }
 
 EXIT_STATUS_HELP = (
     "exit status: 0 pass; 1 measured and failed, or a gate failed; "
-    "2 unusable input or arguments, nothing written; 3 integrity failure"
+    "2 unusable input or arguments, nothing written; 3 integrity failure; "
+    "130 interrupted; 141 the reader of the output went away"
 )
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "configure", "main", "run"]
 
+_LARGE_BYTES = 64 << 20
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their arguments."""
@@ -58,7 +60,9 @@ def _configure_benchmark(parser: argparse.ArgumentParser) -> None:
 
 def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--input", metavar="DIR", type=Path, help="folder of case files")
+    source.add_argument(
+        "--input", metavar="DIR", type=Path, help="folder of case files (*.json, subfolders too)"
+    )
     source.add_argument(
         "--builtin", action="store_true", help="the four public cases that ship with wayproof"
     )
@@ -67,10 +71,18 @@ def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
 
 def _configure_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--tasks", metavar="T", type=Path, required=True, help="tasks file, a task a line"
+        "--tasks",
+        metavar="T",
+        type=Path,
+        required=True,
+        help="tasks file, a task a line ('-': stdin)",
     )
     parser.add_argument(
-        "--packets", metavar="P", type=Path, required=True, help="packets file ('-': stdin)"
+        "--packets",
+        metavar="P",
+        type=Path,
+        required=True,
+        help="packets file, a packet a line ('-': stdin)",
     )
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder for the bundle (none: nothing is written)"
@@ -89,8 +101,8 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         "--processes",
         metavar="N",
         type=process_count,
-        default=1,
-        help="share the work; the bytes stay the same (default: 1)",
+        help="share the work; the bytes stay the same (default: 1, or one a processor for "
+        "packets of 64 MiB and more)",
     )
     gates = parser.add_argument_group("gates", "exit 1 when one fails, each on a line of its own")
     gates.add_argument("--min-sufficient", metavar="RATE", help="share of sufficient results")
@@ -161,7 +173,7 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
 
         view.print_suite(result, view.matrix_of(result["task_results"]))
         view.print_debts(result["debt_candidates"])
-        view.print_limits(result["limits"])
+        view.print_limits()
     return _status(result)
 
 
@@ -188,7 +200,7 @@ def _score(args: argparse.Namespace) -> int:
         tasks=args.tasks,
         packets=args.packets,
         suite=DEFAULT_SUITE if args.suite is None else args.suite,
-        processes=args.processes,
+        processes=_default_processes(args.packets) if args.processes is None else args.processes,
         ignore_unknown=args.ignore_unknown,
         summary_only=args.summary_only,
     )
@@ -203,13 +215,26 @@ def _score(args: argparse.Namespace) -> int:
         view.print_suite(record, record["sufficiency_latency_matrix"])
         if args.out is not None and not args.summary_only:
             view.print_debts(view.debts_from(args.out / DEBTS))
-        view.print_limits(record["limits"])
+        view.print_limits()
         view.print_set_aside(record["ignored_packet_count"])
         view.print_written(args.out)
     # With --json the verdicts go to stderr, so that stdout stays one document.
     for verdict in verdicts:
         print(verdict.line(), file=sys.stderr if args.json else sys.stdout)
     return 1 if _status(record) or not all(verdict.ok for verdict in verdicts) else 0
+
+
+def _default_processes(packets: Path) -> int:
+    """Use every processor for a large file; a small one is scored before a process starts."""
+    import os
+
+    from wayproof.workers import MAX_PROCESSES
+
+    if not packets.is_file() or packets.stat().st_size < _LARGE_BYTES:
+        return 1
+    has_affinity = hasattr(os, "sched_getaffinity")
+    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(processors, MAX_PROCESSES)
 
 
 def _progress() -> Any:
@@ -223,12 +248,18 @@ def _gates(args: argparse.Namespace) -> "list[Gate]":
 
     gates = []
     if args.min_sufficient is not None:
-        gates.append(Gate("min-sufficient", parse_rate(args.min_sufficient)))
+        gates.append(Gate("min-sufficient", parse_rate(args.min_sufficient), args.min_sufficient))
     gates += [_debt_gate(text) for text in args.max_debts]
     if args.max_p95_ms is not None:
-        gates.append(Gate("max-p95-ms", _bound("--max-p95-ms", args.max_p95_ms)))
+        gates.append(Gate("max-p95-ms", _bound("--max-p95-ms", args.max_p95_ms), args.max_p95_ms))
     if args.max_unmeasured is not None:
-        gates.append(Gate("max-unmeasured", _count("--max-unmeasured", args.max_unmeasured)))
+        gates.append(
+            Gate(
+                "max-unmeasured",
+                _count("--max-unmeasured", args.max_unmeasured),
+                args.max_unmeasured,
+            )
+        )
     return gates
 
 
@@ -245,7 +276,7 @@ def _debt_gate(text: str) -> "Gate":
             expected="sufficiency=N or latency=N",
             found=text,
         )
-    return Gate("max-debts", _count("--max-debts", bound), debt_class)
+    return Gate("max-debts", _count("--max-debts", bound), bound, debt_class)
 
 
 def _count(option: str, text: str) -> Fraction:
