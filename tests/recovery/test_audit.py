@@ -5,7 +5,7 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -328,12 +328,11 @@ def test_a_stale_digest_is_named_with_the_place(
     assert "steps[" in said
 
 
-def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None:
-    """1,500 random edits of any file, sealed or stale: one clear error, or nothing changed."""
-    draw = random.Random("bytes")
-    folder = tmp_path / "bundle"
-    accepted, lines = [], 0
-    for number in range(1500):
+def damaged(
+    made: Path, folder: Path, draw: random.Random, times: int
+) -> Iterator[tuple[str, bytes]]:
+    """Copies of a bundle with random bytes changed, every other one sealed again."""
+    for number in range(times):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(made, folder)
         name = draw.choice((*FILES, "manifest.json"))
@@ -356,6 +355,33 @@ def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None
         (folder / name).write_bytes(bytes(data))
         if number % 2 and name != "manifest.json":
             reseal(folder)
+        yield name, bytes(data)
+
+
+def test_no_edit_of_bytes_makes_replay_crash(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """300 random edits: replayed, or one line and a status."""
+    folder = tmp_path / "bundle"
+    for _ in damaged(made, folder, random.Random("replay"), 300):
+        status = main(["recovery", "replay", str(folder)])
+        assert status in {0, 2, 3}
+        assert capsys.readouterr().err.count("\n") == (status != 0)
+
+
+def test_replay_needs_all_its_files(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A manifest that leaves one out is no way to a traceback."""
+    (small / "traces.jsonl").unlink()
+    reseal(small, lambda manifest: manifest["files"].pop("traces.jsonl"))
+    assert main(["recovery", "replay", str(small)]) == 3
+    assert "traces.jsonl: file is missing" in capsys.readouterr().err
+
+
+def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None:
+    """1,500 random edits of any file, sealed or stale: one clear error, or nothing changed."""
+    folder = tmp_path / "bundle"
+    accepted, lines = [], 0
+    for name, data in damaged(made, folder, random.Random("bytes"), 1500):
         try:
             manifest = read_manifest(folder)
             verify_digests(folder, manifest)
@@ -363,7 +389,7 @@ def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None
         except (IntegrityError, InputError) as error:
             lines += str(error).count("\n")
         else:
-            accepted.append((name, bytes(data).partition(b"\n")[2]))
+            accepted.append((name, data.partition(b"\n")[2]))
     assert lines == 0
     # What is left: edits inside `varies`, of the header's generator, or that change nothing.
     unseen = {name: (made / name).read_bytes().partition(b"\n")[2] for name in FILES}

@@ -13,6 +13,7 @@ from wayproof.errors import InputError, IntegrityError, OutputError
 
 if TYPE_CHECKING:
     from wayproof.recovery.generate import Recipe
+    from wayproof.recovery.reading import RecordedTrial
     from wayproof.recovery.run import RunReport
     from wayproof.recovery.summary import Summary
 
@@ -267,9 +268,7 @@ def _reproduce(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     from wayproof.bundle import read_manifest, verify_digests
-    from wayproof.recovery.drawing import draw_trace
     from wayproof.recovery.reading import read_trials
-    from wayproof.recovery.replay import first_difference
 
     manifest = read_manifest(args.bundle)
     if manifest.kind != "recovery":
@@ -277,33 +276,16 @@ def _replay(args: argparse.Namespace) -> int:
             "not a recovery bundle", file=str(args.bundle), expected="recovery", found=manifest.kind
         )
     verify_digests(args.bundle, manifest)
-    found = False
-    for trial in read_trials(args.bundle):
-        if args.trial not in {None, trial.id}:
-            continue
-        found = True
-        different = first_difference(trial.loaded.grid, trial.trace.steps)
-        if different is not None:
-            raise IntegrityError(
-                "a fresh world does something else",
-                file=str(args.bundle / "traces.jsonl"),
-                line=trial.line,
-                index=f"trial {trial.id}",
-                field=f"steps[{different}]",
-            )
-        verdict = _spelled(trial.result.completed, trial.result.verified_recovery)
-        if args.trial is None:
-            print(
-                f"{trial.id}  {verdict}, cost {trial.result.final_cost}"
-                f" of {trial.result.optimal_cost}, {trial.result.proposals} proposals"
-            )
-            continue
-        print(f"trial {trial.id} on {trial.result.grid_id}\n")
-        for block in draw_trace(trial.loaded.record, trial.trace.steps):
-            print(block + "\n")
-        print(f"{verdict}: cost {trial.result.final_cost}, optimum {trial.result.optimal_cost}")
-        break
-    if not found:
+    trials = (trial for trial in read_trials(args.bundle) if args.trial in {None, trial.id})
+    shown = 0
+    for trial in trials:
+        _require_same_replay(args.bundle, trial)
+        for line in _trial_line(trial) if args.trial is None else _trial_drawn(trial):
+            print(line)
+        shown += 1
+        if args.trial is not None:
+            break
+    if shown == 0:
         raise InputError(
             "no such trial",
             file=str(args.bundle),
@@ -312,6 +294,41 @@ def _replay(args: argparse.Namespace) -> int:
             mend="'wayproof recovery replay DIR' lists them",
         )
     return 0
+
+
+def _require_same_replay(bundle: Path, trial: "RecordedTrial") -> None:
+    from wayproof.recovery.replay import first_difference
+
+    different = first_difference(trial.loaded.grid, trial.trace.steps)
+    if different is not None:
+        raise IntegrityError(
+            "a fresh world does something else",
+            file=str(bundle / "traces.jsonl"),
+            line=trial.line,
+            index=f"trial {trial.id}",
+            field=f"steps[{different}]",
+        )
+
+
+def _trial_line(trial: "RecordedTrial") -> Iterator[str]:
+    result = trial.result
+    yield (
+        f"{trial.id}  {_spelled(result.completed, result.verified_recovery)}, cost "
+        f"{result.final_cost} of {result.optimal_cost}, {result.proposals} proposals"
+    )
+
+
+def _trial_drawn(trial: "RecordedTrial") -> Iterator[str]:
+    from wayproof.recovery.drawing import draw_trace
+
+    result = trial.result
+    yield f"trial {trial.id} on {result.grid_id}\n"
+    for block in draw_trace(trial.loaded.record, trial.trace.steps):
+        yield block + "\n"
+    yield (
+        f"{_spelled(result.completed, result.verified_recovery)}: cost {result.final_cost}, "
+        f"optimum {result.optimal_cost}"
+    )
 
 
 def _spelled(completed: bool, verified: bool) -> str:

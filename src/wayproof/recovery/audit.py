@@ -9,7 +9,7 @@ and its record derived from it and compared; last, the summary follows from the 
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -253,23 +253,27 @@ def _check_pin(path: Path, suite_id: str, found: str) -> None:
     pin = PINNED_SUITES.get(suite_id)
     if pin is None or pin == found:
         return
-    with path.open("rb") as file, suite_path(suite_id).open("rb") as official:
-        line = next(
-            (
-                number
-                for number, (mine, theirs) in enumerate(zip_longest(file, official), 1)
-                if mine != theirs
-            ),
-            None,
-        )
     raise IntegrityError(
         f"suite is not the official {suite_id}: its digest is not the pinned one",
         file=str(path),
-        line=line,
+        line=_first_unofficial_line(path, suite_path(suite_id)),
         expected=f"SHA-256 {pin}",
         found=f"SHA-256 {found}",
         mend="this is the first line that differs from the official suite",
     )
+
+
+def _first_unofficial_line(path: Path, official_path: Path) -> int | None:
+    with path.open("rb") as file, official_path.open("rb") as official:
+        for number in count(1):
+            theirs = official.readline()
+            # One byte more than theirs is enough to tell, however long the line is.
+            mine = file.readline(len(theirs) + 1)
+            if mine != theirs:
+                return number
+            if not theirs:
+                break
+    return None
 
 
 # -- trials ---------------------------------------------------------------------------

@@ -40,6 +40,9 @@ def read_trials(folder: Path) -> Iterator[RecordedTrial]:
         When the three files don't speak of the same trials.
     """
     paths = [folder / name for name in (TRACES_NAME, RESULTS_NAME)]
+    for path in (*paths, folder / SUITE_NAME):
+        if not path.is_file():
+            raise IntegrityError("file is missing", file=str(path))
     with paths[0].open("rb") as traces, paths[1].open("rb") as results:
         grids = _Grids(folder / SUITE_NAME)
         pairs = zip(

@@ -1,15 +1,24 @@
 """Numbers to display text: the summary as a table."""
 
 from wayproof.recovery.summary import IntervalRecord, PolicySummary, PublishedRecord, Summary
+from wayproof.statistics import MILLION
 
 __all__ = ["percent", "summary_table"]
 
 
 def percent(ppm: int) -> str:
-    """Spell parts per million as a percentage with one decimal, rounded half up."""
-    tenths = (ppm + 500) // 1000
-    whole, tenth = divmod(tenths, 10)
-    return f"{whole}" if tenth == 0 else f"{whole}.{tenth}"
+    """Spell parts per million as a percentage, rounded half up.
+
+    With one decimal, or as many as it takes for nothing but 0 to read as 0, and nothing
+    but 100 as 100.
+    """
+    for decimals in (1, 2, 3, 4):
+        unit = 10 ** (4 - decimals)
+        rounded = (ppm + unit // 2) // unit
+        if (rounded == 0) is (ppm == 0) and (rounded == 100 * 10**decimals) is (ppm == MILLION):
+            break
+    whole, part = divmod(rounded, 10**decimals)
+    return f"{whole}.{part:0{decimals}d}".rstrip("0").rstrip(".") if part else f"{whole}"
 
 
 def summary_table(summary: Summary) -> list[list[str]]:
