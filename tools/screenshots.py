@@ -6,6 +6,7 @@ dark, in English and French, into DIR
 """
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -13,10 +14,13 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wayproof.cli import main
+
+if __package__ in {None, ""}:  # run as a script: its own folder is on the path, not the project
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from tools import samples
 from tools.chromium import open_browser
-
-from wayproof.cli import main
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,11 +9,6 @@ DEFAULT_OUT = Path("wayproof-explorer")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = (
-        "Write the Explorer: one page that plays the public sample step by step, lets you take "
-        "the policy's place, and re-verifies any bundle by itself. It opens from disk and makes "
-        "no request."
-    )
     parser.add_argument(
         "--out",
         metavar="DIR",

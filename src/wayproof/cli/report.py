@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wayproof.web.page import Page
 
-DESCRIPTION = """\
-Write bundles as pages that open from disk: no server, no network, no build step. One bundle
-and a --out that ends in .html make one file, which says what it leaves out of a very large
-bundle; otherwise a folder is made, with index.html first. Digests are checked before anything
-is read."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.description = DESCRIPTION
     parser.add_argument("bundles", metavar="BUNDLE", nargs="+", type=Path, help="a result folder")
     parser.add_argument(
-        "--out", metavar="DIR|FILE.html", type=Path, required=True, help="where to write"
+        "--out",
+        metavar="DIR|FILE.html",
+        type=Path,
+        required=True,
+        help="a folder, with index.html first; or one file, which says what it leaves out of a "
+        "very large bundle",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing report")
     parser.add_argument(
