@@ -3,10 +3,10 @@
 import { dataBlock } from "../../web/static/dom.js";
 import { startLocale } from "../../web/static/locale.js";
 import { startCheck } from "./check.js";
-import { startWatch } from "./watch.js";
+import { Watch } from "./watch.js";
 
 const sample = dataBlock("sample");
 startLocale();
-const watch = startWatch(sample);
-startCheck(sample.pins, watch);
+const watch = new Watch(sample);
+startCheck(sample.pins, (source) => watch.use(source));
 document.documentElement.dataset.ready = "true";

@@ -2,7 +2,7 @@
 
 import { byId, dataBlock, foreign, visible } from "../../web/static/dom.js";
 import { number, numberOrDash, onLanguage, percent, startLocale, text } from "../../web/static/locale.js";
-import { byNumber, byText, clearFilters, createList, fillFilter, onFilters } from "../../web/static/list.js";
+import { List, byNumber, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
 import { KINDS, STATUSES, kindMark, statusMark } from "./marks.js";
 import { createPanel } from "./task_panel.js";
 
@@ -118,9 +118,9 @@ function startLists(data) {
     previous: () => list.openAt(opened - 1),
     next: () => list.openAt(opened + 1),
   });
-  const list = createList((index, place) => {
+  const list = new List((index, place) => {
     opened = place;
-    panel.open(index, { place, count: list.order().length });
+    panel.open(index, { place, count: list.order.length });
   });
   const mark = startTabs(show);
 
@@ -137,7 +137,7 @@ function startLists(data) {
   }
 
   function drawCount() {
-    byId("queue-count").textContent = text("queue.count", { count: number(list.order().length) });
+    byId("queue-count").textContent = text("queue.count", { count: number(list.order.length) });
   }
 
   function show(next) {
@@ -174,7 +174,7 @@ function startLists(data) {
   const asked = /^#result=(\d+)$/.exec(location.hash);
   if (asked) {
     show("all");
-    list.openAt(list.order().indexOf(Number(asked[1])));
+    list.openAt(list.order.indexOf(Number(asked[1])));
   }
 }
 

@@ -2,9 +2,9 @@
 
 import { byId, dataBlock, el, foreign, visible } from "../../web/static/dom.js";
 import { number, numberOrDash, onLanguage, startLocale, text } from "../../web/static/locale.js";
-import { byNumber, byText, createList, fillFilter, onFilters } from "../../web/static/list.js";
+import { List, byNumber, byText, fillFilter, onFilters } from "../../web/static/list.js";
 import { checkItems } from "../../web/static/ledger.js";
-import { createStage } from "../../web/static/stage.js";
+import { Stage } from "../../web/static/stage.js";
 import { verdictParts } from "../../web/static/verdict.js";
 
 const FILTERS = ["filter-policy", "filter-kind", "filter-verdict"];
@@ -115,11 +115,11 @@ function filterOf(data) {
 function startTrials(data, grids) {
   const lines = stepLines();
   let chosen = null;
-  const stage = createStage((trial) => {
+  const stage = new Stage((trial) => {
     byId("verdict").replaceChildren(...verdictParts(trial));
     byId("checks").replaceChildren(...checkItems(data.checks, trial.verdict.checks));
   });
-  const list = createList((index) => {
+  const list = new List((index) => {
     chosen = index;
     showTrial(index);
   });
@@ -153,7 +153,7 @@ function startTrials(data, grids) {
   }
 
   function drawCount() {
-    byId("queue-count").textContent = text("queue.count", { count: number(list.order().length) });
+    byId("queue-count").textContent = text("queue.count", { count: number(list.order.length) });
   }
 
   function choose() {

@@ -15,204 +15,226 @@ const SPARE_ROWS = 8;
  * @property {(index: number) => (Node|string)} draw
  */
 
-/**
- * Run the list whose parts have the ids `list` and `list-table`.
- *
- * @param {(index: number, place: number) => void} onOpen called with the record's index and
- *   its place among those shown
- * @returns {{show: Function, redraw: Function, openAt: Function, focusAt: Function,
- *   order: () => number[]}}
- */
-export function createList(onOpen) {
-  const scroller = byId("list");
-  const table = byId("list-table");
-  const head = scroller.querySelector(".list-head");
-  const body = scroller.querySelector(".list-body");
-  let view = null;
-  let order = [];
-  let active = 0;
+function emptyRow(key) {
+  return el(
+    "div",
+    { role: "row", class: "list-row empty" },
+    el("div", { role: "cell", class: "soft" }, text(key)),
+  );
+}
 
-  function sortBy(column) {
-    const [key, direction] = view.sort;
-    view.sort = [column.key, key === column.key ? -direction : column.isNumber ? -1 : 1];
-    arrange();
-    draw();
-    head.querySelectorAll("button")[view.columns.indexOf(column)].focus();
+/** The list whose parts have the ids `list` and `list-table`. */
+export class List {
+  #scroller = byId("list");
+  #head = this.#scroller.querySelector(".list-head");
+  #body = this.#scroller.querySelector(".list-body");
+  #onOpen;
+  #view = null;
+  #order = [];
+  #active = 0;
+  #isDrawing = false;
+
+  /**
+   * @param {(index: number, place: number) => void} onOpen called with the record's index
+   *   and its place among those shown
+   */
+  constructor(onOpen) {
+    this.#onOpen = onOpen;
+    this.#scroller.addEventListener("scroll", () => this.#redrawSoon());
+    this.#scroller.addEventListener("keydown", (event) => this.#onKey(event));
+    addEventListener("resize", () => this.#redrawSoon());
   }
 
-  function arrange() {
-    const [key, direction] = view.sort;
-    const { sort } = view.columns.find((column) => column.key === key);
-    order.sort((a, b) => direction * sort(a, b) || a - b);
-    active = 0;
-    scroller.scrollTop = 0;
+  /** Indexes of the records shown, in their order. */
+  get order() {
+    return this.#order;
   }
 
-  function headCell(column) {
-    const [key, direction] = view.sort;
+  /**
+   * Show the records `indexes` by a view: {columns, sort: [key, 1 or -1], emptyKey,
+   * isChosen}. The view keeps how it was sorted last.
+   */
+  show(view, indexes) {
+    this.#view = view;
+    this.#order = indexes;
+    this.#arrange();
+    this.redraw();
+  }
+
+  /** Draw everything again: the language has changed. */
+  redraw() {
+    if (this.#view === null) {
+      return;
+    }
+    const count = this.#order.length;
+    byId("list-table").setAttribute("aria-rowcount", String(count + 1));
+    this.#body.style.setProperty("height", `${Math.max(1, count) * ROW_PX}px`);
+    const cells = this.#view.columns.map((column) => this.#headCell(column));
+    this.#head.replaceChildren(
+      el("div", { role: "row", class: "list-row", "aria-rowindex": 1 }, cells),
+    );
+    if (count > 0) {
+      this.#drawRows();
+    } else {
+      this.#body.replaceChildren(emptyRow(this.#view.emptyKey));
+    }
+  }
+
+  /** Open the record at a place, and keep it in sight. */
+  openAt(place) {
+    if (place < 0 || place >= this.#order.length) {
+      return;
+    }
+    this.#active = place;
+    this.#bringIntoView(place);
+    this.#onOpen(this.#order[place], place);
+    this.#drawRows();
+  }
+
+  /** Move the keyboard's focus to a place. */
+  focusAt(place) {
+    this.#active = Math.max(0, Math.min(this.#order.length - 1, place));
+    this.#bringIntoView(this.#active);
+    this.#drawRows();
+    this.#focusActive();
+  }
+
+  #focusActive() {
+    this.#body.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
+  }
+
+  #arrange() {
+    const [key, direction] = this.#view.sort;
+    const { sort } = this.#view.columns.find((column) => column.key === key);
+    this.#order.sort((a, b) => direction * sort(a, b) || a - b);
+    this.#active = 0;
+    this.#scroller.scrollTop = 0;
+  }
+
+  #sortBy(column) {
+    const [key, direction] = this.#view.sort;
+    const first = column.isNumber ? -1 : 1;
+    this.#view.sort = [column.key, key === column.key ? -direction : first];
+    this.#arrange();
+    this.redraw();
+    this.#head.querySelectorAll("button")[this.#view.columns.indexOf(column)].focus();
+  }
+
+  #headCell(column) {
+    const [key, direction] = this.#view.sort;
     const isSorted = column.key === key;
+    const isRising = direction > 0;
+    const sign = isRising ? " ▲" : " ▼";
+    const order = isRising ? "ascending" : "descending";
     return el(
       "div",
       {
         role: "columnheader",
         class: column.isNumber ? "number" : null,
-        "aria-sort": isSorted ? (direction > 0 ? "ascending" : "descending") : "none",
+        "aria-sort": isSorted ? order : "none",
       },
       el(
         "button",
-        { type: "button", class: "sort", on: { click: () => sortBy(column) } },
+        { type: "button", class: "sort", on: { click: () => this.#sortBy(column) } },
         text(`column.${column.key}`),
-        el("span", { "aria-hidden": "true" }, isSorted ? (direction > 0 ? " ▲" : " ▼") : ""),
+        el("span", { "aria-hidden": "true" }, isSorted ? sign : ""),
       ),
     );
   }
 
-  function opener(column, index, place) {
+  #opener(content, place) {
     return el(
       "button",
       {
         type: "button",
         class: "task",
         "data-place": place,
-        tabindex: place === active ? 0 : -1,
-        on: { click: () => openAt(place) },
+        tabindex: place === this.#active ? 0 : -1,
+        on: { click: () => this.openAt(place) },
       },
-      column.draw(index),
+      content,
     );
   }
 
-  function row(place) {
-    const index = order[place];
+  #row(place) {
+    const index = this.#order[place];
+    const cells = this.#view.columns.map((column, at) => {
+      const content = column.draw(index);
+      return el(
+        "div",
+        { role: "cell", class: column.isNumber ? "number" : null },
+        at === 0 ? this.#opener(content, place) : content,
+      );
+    });
     return el(
       "div",
       {
         role: "row",
-        class: view.isChosen?.(index) ? "list-row chosen" : "list-row",
+        class: this.#view.isChosen?.(index) ? "list-row chosen" : "list-row",
         "aria-rowindex": place + 2,
         css: { transform: `translateY(${place * ROW_PX}px)` },
       },
-      view.columns.map((column, at) =>
-        el(
-          "div",
-          { role: "cell", class: column.isNumber ? "number" : null },
-          at === 0 ? opener(column, index, place) : column.draw(index),
-        ),
-      ),
+      cells,
     );
   }
 
-  function drawRows() {
-    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW_PX) - SPARE_ROWS);
-    const count = Math.ceil(scroller.clientHeight / ROW_PX) + 2 * SPARE_ROWS;
-    const last = Math.min(order.length, first + count);
-    const hadFocus = body.contains(document.activeElement);
-    if (!hadFocus && (active < first || active >= last)) {
-      active = Math.min(first + SPARE_ROWS, Math.max(0, order.length - 1));
+  #drawRows() {
+    const first = Math.max(0, Math.floor(this.#scroller.scrollTop / ROW_PX) - SPARE_ROWS);
+    const count = Math.ceil(this.#scroller.clientHeight / ROW_PX) + 2 * SPARE_ROWS;
+    const last = Math.min(this.#order.length, first + count);
+    const hadFocus = this.#body.contains(document.activeElement);
+    if (!hadFocus && (this.#active < first || this.#active >= last)) {
+      this.#active = Math.min(first + SPARE_ROWS, Math.max(0, this.#order.length - 1));
     }
-    const rows = [];
-    for (let place = first; place < last; place += 1) {
-      rows.push(row(place));
-    }
-    body.replaceChildren(...rows);
+    const places = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
+    this.#body.replaceChildren(...places.map((place) => this.#row(place)));
     if (hadFocus) {
-      body.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
+      this.#focusActive();
     }
   }
 
-  function draw() {
-    table.setAttribute("aria-rowcount", String(order.length + 1));
-    body.style.setProperty("height", `${Math.max(1, order.length) * ROW_PX}px`);
-    head.replaceChildren(
-      el("div", { role: "row", class: "list-row", "aria-rowindex": 1 }, view.columns.map(headCell)),
-    );
-    if (order.length > 0) {
-      drawRows();
-    } else {
-      body.replaceChildren(
-        el(
-          "div",
-          { role: "row", class: "list-row empty" },
-          el("div", { role: "cell", class: "soft" }, text(view.emptyKey)),
-        ),
-      );
-    }
-  }
-
-  function bringIntoView(place) {
+  #bringIntoView(place) {
     const top = place * ROW_PX;
-    const room = scroller.clientHeight - 2 * ROW_PX;
-    if (top < scroller.scrollTop) {
-      scroller.scrollTop = top;
-    } else if (top > scroller.scrollTop + room) {
-      scroller.scrollTop = top - room;
+    const room = this.#scroller.clientHeight - 2 * ROW_PX;
+    if (top < this.#scroller.scrollTop) {
+      this.#scroller.scrollTop = top;
+    } else if (top > this.#scroller.scrollTop + room) {
+      this.#scroller.scrollTop = top - room;
     }
   }
 
-  function focusAt(place) {
-    active = Math.max(0, Math.min(order.length - 1, place));
-    bringIntoView(active);
-    drawRows();
-    body.querySelector(`[data-place="${active}"]`)?.focus({ preventScroll: true });
-  }
-
-  function openAt(place) {
-    if (place < 0 || place >= order.length) {
+  #redrawSoon() {
+    if (this.#isDrawing || this.#order.length === 0) {
       return;
     }
-    active = place;
-    bringIntoView(place);
-    onOpen(order[place], place);
-    drawRows();
-  }
-
-  function onKey(event) {
-    if (!event.target.classList.contains("task")) {
-      return;
-    }
-    const page = Math.max(1, Math.floor(scroller.clientHeight / ROW_PX) - 2);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    if (event.key in steps) {
-      focusAt(active + steps[event.key]);
-    } else if (event.key === "Home" || event.key === "End") {
-      focusAt(event.key === "Home" ? 0 : order.length - 1);
-    } else {
-      return;
-    }
-    event.preventDefault();
-  }
-
-  let isDrawing = false;
-  function redrawSoon() {
-    if (isDrawing || order.length === 0) {
-      return;
-    }
-    isDrawing = true;
+    this.#isDrawing = true;
     requestAnimationFrame(() => {
-      isDrawing = false;
-      drawRows();
+      this.#isDrawing = false;
+      if (this.#order.length > 0) {
+        this.#drawRows();
+      }
     });
   }
 
-  scroller.addEventListener("scroll", redrawSoon);
-  addEventListener("resize", redrawSoon);
-  scroller.addEventListener("keydown", onKey);
-
-  return {
-    /**
-     * Show the records `indexes` by a view: {columns, sort: [key, 1 or -1], emptyKey,
-     * isChosen}. The view keeps how it was sorted last.
-     */
-    show(nextView, indexes) {
-      view = nextView;
-      order = indexes;
-      arrange();
-      draw();
-    },
-    redraw: () => view && draw(),
-    openAt,
-    focusAt,
-    order: () => order,
-  };
+  #onKey(event) {
+    if (!event.target.classList.contains("task")) {
+      return;
+    }
+    const page = Math.max(1, Math.floor(this.#scroller.clientHeight / ROW_PX) - 2);
+    const last = this.#order.length - 1;
+    const places = {
+      ArrowDown: this.#active + 1,
+      ArrowUp: this.#active - 1,
+      PageDown: this.#active + page,
+      PageUp: this.#active - page,
+      Home: 0,
+      End: last,
+    };
+    if (event.key in places) {
+      this.focusAt(places[event.key]);
+      event.preventDefault();
+    }
+  }
 }
 
 /** Compare two records by a column of numbers. */

@@ -7,6 +7,16 @@ import { boardBox, drawBoard } from "./board.js";
 import { actionText, cellText, ledgerHead, ledgerRows } from "./ledger.js";
 
 const STEPS_PER_SECOND = 3;
+/** Where each jump leads, from the step shown and the number of steps. */
+const JUMPS = {
+  first: () => 0,
+  back: (shown) => shown - 1,
+  forward: (shown) => shown + 1,
+  last: (_, length) => length,
+};
+const JUMP_KEYS = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
+/** What handles its keys itself. */
+const OWN_KEYS = "input, select, textarea, button, summary, a, [data-keys]";
 const PLAY_ICON = "M5 3v14l12-7z";
 const PAUSE_ICON = "M4.5 4h4v12h-4zM11.5 4h4v12h-4z";
 
@@ -53,140 +63,145 @@ function momentText(trial, shown) {
   });
 }
 
-/**
- * Wire the stage's elements (board, transport, ledger, by their ids).
- *
- * @param {(trial: object, shown: number) => void} onMoment called after each drawing
- * @returns {{show: Function, seek: Function, redraw: Function, setView: Function}}
- */
-export function createStage(onMoment) {
-  const board = byId("board");
-  const scrub = byId("scrub");
-  const play = byId("play");
-  const ledger = byId("ledger");
-  let trial = null;
-  let shown = 0;
-  let timer = null;
-  let view = { showCosts: true, showOptimal: true };
+function emptyLedgerRow() {
+  return el("tr", {}, el("td", { colspan: 6, class: "soft" }, text("ledger.empty")));
+}
 
-  function draw() {
-    if (trial === null) {
+/** A board, a transport and a ledger, by the ids of their elements. */
+export class Stage {
+  #board = byId("board");
+  #scrub = byId("scrub");
+  #ledger = byId("ledger");
+  #onMoment;
+  #trial = null;
+  #shown = 0;
+  #timer = null;
+  #view = { showCosts: true, showOptimal: true };
+
+  /** @param {(trial: object, shown: number) => void} onMoment called after each drawing */
+  constructor(onMoment) {
+    this.#onMoment = onMoment;
+    byId("play").addEventListener("click", () => this.#toggle());
+    for (const name of Object.keys(JUMPS)) {
+      byId(`jump-${name}`).addEventListener("click", () => this.#jump(name));
+    }
+    this.#scrub.addEventListener("input", () => {
+      this.#stop();
+      this.#seek(Number(this.#scrub.value));
+    });
+    byId("speed").addEventListener("change", () => {
+      if (this.#timer !== null) {
+        this.#start();
+      }
+    });
+    document.addEventListener("keydown", (event) => this.#onKey(event));
+    onLanguage(() => this.redraw());
+  }
+
+  /** Put a trial {grid, optimum, steps} on the stage, at its start or after `at` steps. */
+  show(trial, at = 0) {
+    this.#stop();
+    this.#trial = trial;
+    this.#seek(at);
+  }
+
+  /** Change what the board shows: {showCosts, showOptimal, cursor}. */
+  setView(change) {
+    this.#view = { ...this.#view, ...change };
+    this.redraw();
+  }
+
+  /** Draw the moment again: its words, or what the board shows, have changed. */
+  redraw() {
+    if (this.#trial === null) {
       return;
     }
-    board.setAttribute("viewBox", boardBox(trial.grid));
-    board.replaceChildren(...drawBoard(sceneOf(trial, shown, view)));
-    const moment = momentText(trial, shown);
-    board.setAttribute("aria-label", `${text("board.label")} ${moment}`);
+    const moment = momentText(this.#trial, this.#shown);
+    this.#drawBoard(moment);
+    this.#drawTransport(moment);
+    this.#drawLedger();
+    this.#onMoment(this.#trial, this.#shown);
+  }
+
+  #drawBoard(moment) {
+    this.#board.setAttribute("viewBox", boardBox(this.#trial.grid));
+    this.#board.replaceChildren(...drawBoard(sceneOf(this.#trial, this.#shown, this.#view)));
+    this.#board.setAttribute("aria-label", `${text("board.label")} ${moment}`);
+  }
+
+  #drawTransport(moment) {
+    const { length } = this.#trial.steps;
+    const isPaused = this.#timer === null;
     byId("moment").textContent = moment;
-    scrub.max = String(trial.steps.length);
-    scrub.value = String(shown);
-    scrub.setAttribute("aria-valuetext", moment);
-    byId("count").textContent = `${number(shown)} / ${number(trial.steps.length)}`;
-    byId("play-icon").setAttribute("d", timer === null ? PLAY_ICON : PAUSE_ICON);
-    play.setAttribute("aria-label", text(timer === null ? "transport.play" : "transport.pause"));
-    ledger.querySelector("thead").replaceChildren(ledgerHead());
-    const rows = ledgerRows(trial.steps, shown, trial.grid.start, trial.optimum);
-    ledger
+    this.#scrub.max = String(length);
+    this.#scrub.value = String(this.#shown);
+    this.#scrub.setAttribute("aria-valuetext", moment);
+    byId("count").textContent = `${number(this.#shown)} / ${number(length)}`;
+    byId("play-icon").setAttribute("d", isPaused ? PLAY_ICON : PAUSE_ICON);
+    byId("play").setAttribute("aria-label", text(isPaused ? "transport.play" : "transport.pause"));
+  }
+
+  #drawLedger() {
+    const { steps, grid, optimum } = this.#trial;
+    const rows = ledgerRows(steps, this.#shown, grid.start, optimum);
+    this.#ledger.querySelector("thead").replaceChildren(ledgerHead());
+    this.#ledger
       .querySelector("tbody")
-      .replaceChildren(
-        ...(rows.length
-          ? rows
-          : [el("tr", {}, el("td", { colspan: 6, class: "soft" }, text("ledger.empty")))]),
-      );
-    ledger.scrollTop = ledger.scrollHeight;
-    onMoment(trial, shown);
+      .replaceChildren(...(rows.length > 0 ? rows : [emptyLedgerRow()]));
+    this.#ledger.scrollTop = this.#ledger.scrollHeight;
   }
 
-  function stop() {
-    clearInterval(timer);
-    timer = null;
+  #stop() {
+    clearInterval(this.#timer);
+    this.#timer = null;
   }
 
-  function seek(next) {
-    shown = Math.max(0, Math.min(trial.steps.length, next));
-    if (shown === trial.steps.length) {
-      stop();
+  #seek(next) {
+    const last = this.#trial.steps.length;
+    this.#shown = Math.max(0, Math.min(last, next));
+    if (this.#shown === last) {
+      this.#stop();
     }
-    draw();
+    this.redraw();
   }
 
-  function start() {
-    stop();
-    if (shown === trial.steps.length) {
-      shown = 0;
+  #start() {
+    this.#stop();
+    if (this.#shown === this.#trial.steps.length) {
+      this.#shown = 0;
     }
-    const speed = Number(byId("speed").value);
-    timer = setInterval(() => seek(shown + 1), 1000 / (STEPS_PER_SECOND * speed));
-    draw();
+    const pace = STEPS_PER_SECOND * Number(byId("speed").value);
+    this.#timer = setInterval(() => this.#seek(this.#shown + 1), 1000 / pace);
+    this.redraw();
   }
 
-  function toggle() {
-    if (timer === null) {
-      start();
+  #toggle() {
+    if (this.#timer === null) {
+      this.#start();
     } else {
-      stop();
-      draw();
+      this.#stop();
+      this.redraw();
     }
   }
 
-  const jumps = {
-    first: () => 0,
-    back: () => shown - 1,
-    forward: () => shown + 1,
-    last: () => trial.steps.length,
-  };
-
-  function jump(name) {
-    stop();
-    seek(jumps[name]());
+  #jump(name) {
+    this.#stop();
+    this.#seek(JUMPS[name](this.#shown, this.#trial.steps.length));
   }
 
-  function onKey(event) {
-    const busy = event.target.closest("input, select, textarea, button, summary, a, [data-keys]");
+  #onKey(event) {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (busy || !isPlain || trial === null || !byId("stage").contains(event.target)) {
+    const isOurs = isPlain && this.#trial !== null && byId("stage").contains(event.target);
+    if (!isOurs || event.target.closest(OWN_KEYS)) {
       return;
     }
-    const names = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
     if (event.key === " ") {
-      toggle();
-    } else if (event.key in names) {
-      jump(names[event.key]);
+      this.#toggle();
+    } else if (event.key in JUMP_KEYS) {
+      this.#jump(JUMP_KEYS[event.key]);
     } else {
       return;
     }
     event.preventDefault();
   }
-
-  play.addEventListener("click", toggle);
-  for (const name of Object.keys(jumps)) {
-    byId(`jump-${name}`).addEventListener("click", () => jump(name));
-  }
-  scrub.addEventListener("input", () => {
-    stop();
-    seek(Number(scrub.value));
-  });
-  byId("speed").addEventListener("change", () => {
-    if (timer !== null) {
-      start();
-    }
-  });
-  document.addEventListener("keydown", onKey);
-  onLanguage(draw);
-
-  return {
-    /** Put another trial on the stage, at its start or after `at` steps. */
-    show(next, at = 0) {
-      stop();
-      trial = next;
-      seek(at);
-    },
-    seek,
-    redraw: draw,
-    /** Change what the board shows: {showCosts, showOptimal, cursor}. */
-    setView(change) {
-      view = { ...view, ...change };
-      draw();
-    },
-  };
 }
