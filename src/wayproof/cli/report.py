@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _told(pages: Iterator["Page"]) -> Iterator["Page"]:
     """Say on a terminal's stderr which page is being written."""
+    is_watched = sys.stderr.isatty()
     for page in pages:
-        if sys.stderr.isatty():
-            print(f"\rwriting {page.name}\x1b[K", end="\r", file=sys.stderr)
+        if is_watched:
+            print(f"\rwriting {page.name}\x1b[K", end="", file=sys.stderr, flush=True)
         yield page
+    if is_watched:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

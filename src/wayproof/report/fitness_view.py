@@ -4,12 +4,13 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
 from wayproof.errors import IntegrityError
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
+from wayproof.statistics import nearest_rank
 from wayproof.text import clip
 
 __all__ = [
@@ -89,7 +90,7 @@ class _Task(msgspec.Struct, frozen=True, gc=False):
     sufficiency_failure_kind: str | None
     latency_status: str
     wall_ms: float | None
-    latency_budget_ms: int
+    latency_budget_ms: Annotated[int, msgspec.Meta(ge=1)]
     recall_at_packet: float
     precision_at_packet: float
     missing_expected_artifacts: list[msgspec.Raw]
@@ -323,10 +324,8 @@ def _ratio_bins(columns: TaskColumns) -> list[RatioBin]:
     ]
 
 
-def _nearest_rank(ordered: list[float], percent: int) -> float | None:
-    if not ordered:
-        return None
-    return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
+def _percentile(ordered: list[float], percent: int) -> float | None:
+    return ordered[nearest_rank(len(ordered), percent) - 1] if ordered else None
 
 
 def _budget_rows(columns: TaskColumns) -> list[BudgetRow]:
@@ -349,8 +348,8 @@ def _budget_rows(columns: TaskColumns) -> list[BudgetRow]:
                 counts[1],
                 counts[2],
                 counts[3],
-                _nearest_rank(ordered, 50),
-                _nearest_rank(ordered, 95),
+                _percentile(ordered, 50),
+                _percentile(ordered, 95),
             )
         )
     return rows
@@ -360,7 +359,9 @@ def _route_rows(record: _SuiteRecord) -> list[dict[str, Any]]:
     rows = [
         {
             "route_type": name,
-            "sufficient_share": row.sufficiency_pass_count / row.task_count,
+            "sufficient_share": row.sufficiency_pass_count / row.task_count
+            if row.task_count
+            else None,
             **msgspec.to_builtins(row),
         }
         for name, row in record.route_type_metrics.items()

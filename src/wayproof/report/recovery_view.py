@@ -2,10 +2,11 @@
 
 from array import array
 from collections import Counter
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
+from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import IntegrityError
 from wayproof.report.chart import Whisker, share_position
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
@@ -36,6 +37,8 @@ _EXCESS_EDGES: Final = (0, 4, 9, 19, 49)
 """Upper ends of the bins of excess cost; the last bin is open."""
 _PPM: Final = 1_000_000
 _NOTHING: Final = -1
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
 
 
 class _Interval(msgspec.Struct, frozen=True):
@@ -85,18 +88,17 @@ class _Summary(msgspec.Struct, frozen=True):
 
 
 class _Result(msgspec.Struct, frozen=True, gc=False):
-    budget: int
-    checks: dict[str, bool | None]
+    budget: Count
     completed: bool
     excess_cost: int | None
     failure_kind: str
-    final_cost: int
+    final_cost: Count
     first_failed_check: str | None
     grid_id: str
-    optimal_cost: int
+    optimal_cost: Count
     policy: str
     policy_seed: int
-    proposals: int
+    proposals: Count
     scenario_id: str
     verified_recovery: bool
 
@@ -119,8 +121,8 @@ class TrialColumns:
         self.excess: list[int | None] = []
         self.final_cost = array("Q")
         self.optimal_cost = array("Q")
-        self.budget = array("I")
-        self.proposals = array("I")
+        self.budget = array("Q")
+        self.proposals = array("Q")
 
     def __len__(self) -> int:
         return len(self.scenario)
