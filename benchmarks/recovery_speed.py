@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,8 @@ def planner_rows() -> list[list[str]]:
 
         graph = build()
         repeats = 300 if side <= 64 else 5 if side == 256 else 3
-        ours = best_s(lambda grid=grid: cost_to_go(grid), repeats)
-        scipy = best_s(lambda graph=graph, target=target: dijkstra(graph, indices=target), repeats)
+        ours = best_s(partial(cost_to_go, grid), repeats)
+        scipy = best_s(partial(dijkstra, graph, indices=target), repeats)
         built = best_s(build, 3)
         field = cost_to_go(grid)
         theirs = dijkstra(graph, indices=target)
@@ -85,9 +86,7 @@ def planner_rows() -> list[list[str]]:
         assert all((value >= 0) == seen for value, seen in zip(field, reachable, strict=True))
         digraph = nx.DiGraph()
         digraph.add_weighted_edges_from(arcs)
-        netx = best_s(
-            lambda digraph=digraph, target=target: walk(digraph, target), 20 if side <= 64 else 1
-        )
+        netx = best_s(partial(walk, digraph, target), 20 if side <= 64 else 1)
         assert walk(digraph, target) == {at: cost for at, cost in enumerate(field) if cost >= 0}
         rows.append(
             [

@@ -56,9 +56,13 @@ def test_digests_are_the_pinned_ones() -> None:
 def test_the_table_of_results_is_the_summary(official_bundle: Path) -> None:
     """Ours beside the published numbers, as the reference run gives them."""
     summary = msgspec.json.decode((official_bundle / "summary.json").read_bytes(), type=Summary)
+    readme = " ".join((DOCS.parents[1] / "README.md").read_text("utf-8").split())
     page = flat("limits.md")
     for policy, completed, verified, published in summary_table(summary)[1:]:
-        assert f"| {policy} | {published} | {completed} | {verified} |" in page
+        row = f"| {policy} | {published} | {completed} | {verified} |"
+        assert row in page
+        assert row in readme
+    assert readme.count(f"`{REFERENCE_RESULTS_SHA256}`") == 1
 
 
 @pytest.mark.parametrize(

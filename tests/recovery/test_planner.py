@@ -12,6 +12,7 @@ from wayproof.errors import InputError
 from wayproof.recovery.certificate import certificate_fault
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.planner import cost_to_go, next_cell, potential_rows, reference_path
+from wayproof.recovery.records import GridRecord
 from wayproof.recovery.suite import LoadedGrid
 
 
@@ -40,6 +41,25 @@ def arcs(grid: Grid) -> list[tuple[int, int, int]]:
     ]
 
 
+def wrong_potential(record: GridRecord, seed: int) -> GridRecord:
+    """One potential of a free cell raised, lowered, or left out."""
+    draw = random.Random(seed)
+    free = [
+        (r, c) for r, row in enumerate(record.rows) for c, cell in enumerate(row) if cell != "#"
+    ]
+    row, column = draw.choice(free)
+    rows = [list(potentials) for potentials in record.potentials]
+    old = rows[row][column]
+    rows[row][column] = draw.choice([old + 1, max(0, old - 1) or 2, None]) if old else 7
+    return msgspec.structs.replace(record, potentials=tuple(map(tuple, rows)))
+
+
+def padded(record: GridRecord) -> GridRecord:
+    """A reference path that steps back once before it goes on."""
+    path = record.reference_path
+    return msgspec.structs.replace(record, reference_path=(*path[:2], *path))
+
+
 @pytest.mark.parametrize("hundred", range(10))
 def test_the_field_equals_networkx_and_scipy(hundred: int, worked: LoadedGrid) -> None:
     """On 1,000 random grids every cell's cost-to-go is theirs, and it certifies."""
@@ -66,6 +86,8 @@ def test_the_field_equals_networkx_and_scipy(hundred: int, worked: LoadedGrid) -
                 reference_path=reference_path(grid, field),
             )
             assert certificate_fault(record) is None
+            refused = [wrong_potential(record, seed), padded(record)]
+            assert None not in [certificate_fault(wrong) for wrong in refused]
 
 
 def test_ties_go_to_the_smallest_row_and_column() -> None:

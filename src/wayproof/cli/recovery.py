@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from wayproof.cli.progress import trial_progress
+from wayproof.cli.progress import count_progress
 from wayproof.errors import InputError, IntegrityError, OutputError
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ def _add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policy",
         metavar="NAME",
-        action="append",
-        help="blind-repeat, planner or random-walk; may be repeated (default: all three)",
+        action="extend",
+        nargs="+",
+        help="blind-repeat, planner, random-walk (default: all three)",
     )
     parser.add_argument(
         "--seeds", metavar="LIST", default="0,1", help="policy seeds: 0,1 or 0-9 (default: 0,1)"
@@ -126,7 +127,7 @@ def _run(args: argparse.Namespace) -> int:
         policy_seeds=_seeds(args.seeds),
         processes=_processes(args.processes),
     )
-    with trial_progress("running trials") as progress:
+    with count_progress("running trials") as progress:
         report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
     for line in run_lines(report):
         print(line)
@@ -347,9 +348,15 @@ def _generate(args: argparse.Namespace) -> int:
 
     recipe = _recipe(args)
     recipe.parameters.check()
-    with _whole_file(args.out, overwrite=args.overwrite) as file:
-        for line in suite_lines(recipe, processes=_processes(args.processes)):
-            file.write(line)
+    done = 0
+    with (
+        _whole_file(args.out, overwrite=args.overwrite) as file,
+        count_progress("making grids") as progress,
+    ):
+        for lines in suite_lines(recipe, processes=_processes(args.processes)):
+            file.write(lines)
+            done += lines.count(b"\n")
+            progress(done, recipe.parameters.grids + 1)
     digest = digest_file(args.out)
     official = " (official)" if PINNED_SUITES.get(recipe.suite_id) == digest.sha256 else ""
     print(f"suite {recipe.suite_id}{official}: {recipe.parameters.grids} grids, {args.out}")

@@ -15,11 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check(folder: Path, manifest: Manifest, args: argparse.Namespace) -> list[str]:
     """Audit the bundle and say what was checked, and what no bundle can show."""
-    from wayproof.cli.progress import trial_progress
+    from wayproof.cli.progress import count_progress
     from wayproof.recovery.audit import NOT_DETECTABLE, audit_bundle
 
     del args
-    with trial_progress("verifying trials") as progress:
+    with count_progress("verifying trials") as progress:
         report = audit_bundle(folder, manifest, progress=progress)
     standing = (
         "official suite: its bytes are the pinned ones"

@@ -181,7 +181,7 @@ def _check_manifest(folder: Path, manifest: Manifest) -> RunSettings:
     path = folder / MANIFEST_NAME
     if canonical_bytes(msgspec.to_builtins(manifest)) + b"\n" != path.read_bytes():
         raise IntegrityError(
-            "not in canonical form, or with unknown keys",
+            "not in canonical form",
             file=str(path),
             expected="RFC 8785 bytes and one line feed",
         )

@@ -64,6 +64,7 @@ makes them again.
 """
 
 _MAX_LINE_BYTES: Final = 1 << 26
+_REMEMBERED_LINE_BYTES: Final = 1 << 13
 _DATA: Final = Path(__file__).parent / "data"
 _header_decoder: Final = msgspec.json.Decoder(SuiteHeader)
 _grid_decoder: Final = msgspec.json.Decoder(GridRecord)
@@ -220,12 +221,18 @@ def decode_grid_line(line: bytes) -> GridRecord:
     return decode_record_line(line, _grid_decoder)
 
 
-@lru_cache(maxsize=128)
 def load_grid_line(line: bytes) -> LoadedGrid:
-    """Read and check one grid's line; the last few are remembered.
+    """Read and check one grid's line; the last few of ordinary size are remembered.
 
     A grid is a function of its line alone, and a suite is walked once per policy.
     """
+    if len(line) > _REMEMBERED_LINE_BYTES:
+        return load_grid(decode_grid_line(line))
+    return _remembered_grid(line)
+
+
+@lru_cache(maxsize=128)
+def _remembered_grid(line: bytes) -> LoadedGrid:
     return load_grid(decode_grid_line(line))
 
 
