@@ -14,6 +14,7 @@ from wayproof.errors import InputError, IntegrityError
 _KINDS: dict[str, str] = {
     "fitness": "wayproof.cli.verify_fitness",
     "recovery": "wayproof.cli.verify_recovery",
+    "report": "wayproof.cli.verify_report",
 }
 
 
