@@ -15,7 +15,7 @@ from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import Packet, PacketLine
 from wayproof.fitness.result import debts_of
 from wayproof.fitness.task_index import TaskIndex
-from wayproof.jsonin import blocks
+from wayproof.jsonin import blocks, refuse_unsafe_numbers
 from wayproof.spool import Run, SortingSpool
 from wayproof.text import quoted
 
@@ -182,6 +182,8 @@ def judge_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Jud
             progress(offset, chunk.end)
             report_at = offset + _REPORT_BYTES
         packet: PacketLine = decode_line(line, _decode_packet, PacketLine)
+        if isinstance(packet.error, dict):
+            refuse_unsafe_numbers(packet.error, "error")
         number = numbers.get(packet.task_id)  # type: ignore[arg-type]
         if number is None:
             ignored_count += _ignored(job, packet)
