@@ -13,7 +13,7 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -273,7 +273,7 @@ def _surrogate_path(value: Any, path: str) -> str | None:
     return None
 
 
-def has_duplicate_key(line: bytes, known_keys: int, texts: str) -> bool:
+def has_duplicate_key(line: bytes, known_keys: int, texts: Callable[[], str]) -> bool:
     """Tell whether a flat object's line repeats a key.
 
     Parameters
@@ -283,13 +283,16 @@ def has_duplicate_key(line: bytes, known_keys: int, texts: str) -> bool:
     known_keys
         How many distinct keys its record shows.
     texts
-        All string values of the record, joined.
+        Gives all string values of the record, joined.
 
-    Counting colons settles nearly every line without parsing it twice. Without escapes,
-    each colon of the line stands behind a key or in a string; when the record accounts
-    for all of them, no key stands twice.
+    Counting colons settles nearly every line without parsing it twice. Each key has one;
+    without escapes, all others stand in strings. When keys and strings account for every
+    colon of the line, no key stands twice.
     """
-    if b"\\" not in line and line.count(b":") == known_keys + texts.count(":"):
+    colons = line.count(b":")
+    if colons == known_keys:
+        return False
+    if b"\\" not in line and colons == known_keys + texts().count(":"):
         return False
     try:
         _strict.decode(line.decode("utf-8"))
