@@ -312,6 +312,63 @@ def test_an_edited_bundle_is_caught_by_trial_and_check(
         assert "wfrb-v0-g" in said
 
 
+def only_collisions(records: list[Any]) -> None:
+    """Keep one scenario of the first grid, and give the second grid two of a kind."""
+    records[1]["scenarios"] = records[1]["scenarios"][:1]
+    first = records[2]["scenarios"][0]
+    records[2]["scenarios"] = [first, {**first, "scenario_id": first["scenario_id"] + "-two"}]
+    records[0]["suite_id"] = "custom"
+    del records[3:]
+
+
+def test_a_grid_offers_exactly_its_own_scenarios(
+    explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
+) -> None:
+    """No trial is shown under another kind's name, and the second of a kind can be reached."""
+    from wayproof.cli import main
+    from wayproof.recovery.suite import suite_path
+
+    records = [json.loads(line) for line in suite_path("wfrb-v0").read_text("utf-8").splitlines()]
+    only_collisions(records)
+    suite = tmp_path / "suite.jsonl"
+    suite.write_bytes(b"".join(canonical_bytes(record) + b"\n" for record in records))
+    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "run")]) == 0
+    page = visit(explorer)
+    choose(page, "kind", "premature_end")
+    assert "Everything that was checked holds." in checked(page, bundle_files(tmp_path / "run"))
+    page.click("#watch-given")
+    kinds = page.locator('input[name="kind"]')
+    assert [kind.get_attribute("value") for kind in kinds.all()] == ["collision"]
+    assert kinds.first.is_checked()
+    page.select_option("#grid", "1")
+    assert kinds.count() == 2
+    page.locator("#kinds label").nth(1).click()
+    assert "-two" in page.inner_text("#kinds label:has(:checked)")
+    page.click("#jump-last")
+    assert "collision" in page.inner_text("#ledger")
+
+
+def test_a_click_beside_the_board_spends_nothing(
+    explorer: Path, visit: Callable[..., "Page"]
+) -> None:
+    """Only the grid and the one-cell border around it name cells."""
+    page = visit(explorer)
+    take_over(page)
+    before = page.inner_text("#verdict")
+    page.set_viewport_size({"width": 1280, "height": 300})  # the board keeps its shape: margins
+    for side in ("left + 2", "right - 2"):
+        page.evaluate(
+            f"""() => {{
+                 const board = document.getElementById("board");
+                 const box = board.getBoundingClientRect();
+                 const {{ left, right }} = box;
+                 board.dispatchEvent(new MouseEvent("click", {{
+                   clientX: {side}, clientY: (box.top + box.bottom) / 2 }}));
+               }}"""
+        )
+    assert page.inner_text("#verdict") == before
+
+
 def test_what_is_no_bundle_is_refused_in_words(
     explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
 ) -> None:
