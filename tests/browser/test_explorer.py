@@ -193,6 +193,7 @@ def test_an_untouched_bundle_shows_pythons_digest(
         method = zipfile.ZIP_DEFLATED if form == "deflated" else zipfile.ZIP_STORED
         said = checked(page, zipped(recovery, work / f"{form}.zip", method))
     assert "Everything that was checked holds." in said
+    assert "Not checked here: the ends of confidence intervals" in said
     assert "The official suite" in said
     assert "900 trials" in said
     assert page.inner_text("#results-sha256") == sha256(recovery / "results.jsonl")
@@ -397,6 +398,162 @@ def test_a_fitness_bundle_is_counted_again(
     said = checked(visit(explorer), bundle_files(mended_manifest(forged)))
     assert "The summary doesn’t follow from the results" in said
     assert "sufficiency_pass_count" in said
+
+
+def with_field(place: str, value: Any) -> Callable[[list[Any]], None]:
+    """Return an edit that sets one field of the first record; None removes it."""
+
+    def edit(records: list[Any]) -> None:
+        *parents, last = place.split(".")
+        record = records[0]
+        for name in parents:
+            record = record[int(name) if isinstance(record, list) else name]
+        if value is None:
+            del record[last]
+        else:
+            record[last] = value
+
+    return edit
+
+
+def swapped(records: list[Any]) -> None:
+    records[:2] = records[1::-1]
+
+
+def invented_policy(records: list[Any]) -> None:
+    policies = records[0]["policies"]
+    policies.append({**policies[0], "policy": "zebra"})
+
+
+FORGERIES: dict[str, tuple[str, Callable[[list[Any]], None]]] = {
+    "agent_outcome": ("results.jsonl", with_field("agent_outcome", "crash")),
+    "trials": ("summary.json", with_field("trials", 901)),
+    "grids": ("summary.json", with_field("grids", 51)),
+    "scenarios": ("summary.json", with_field("scenarios", 3)),
+    "suite_id": ("summary.json", with_field("suite_id", "mine")),
+    "agent_outcomes": ("summary.json", with_field("policies.0.agent_outcomes", {"ok": 299})),
+    "evidence_class": ("summary.json", with_field("policies.0.evidence_class", "client_agent")),
+    "policy_seeds": ("summary.json", with_field("policy_seeds", [0])),
+    "published": ("summary.json", with_field("published.0.completed", 1)),
+    "limits": ("summary.json", with_field("limits", [])),
+    "schema_version": ("summary.json", with_field("schema_version", "x")),
+    "policies[3]": ("summary.json", invented_policy),
+    "interval": ("summary.json", with_field("policies.0.total.verified_interval.method", "guess")),
+    "traces.jsonl:1": ("traces.jsonl", swapped),
+}
+FITNESS_FORGERIES: dict[str, tuple[str, Callable[[list[Any]], None]]] = {
+    "sufficiency_latency_matrix": (
+        "summary.json",
+        with_field("sufficiency_latency_matrix.sufficient.pass", 0),
+    ),
+    "route_type_metrics": ("summary.json", with_field("route_type_metrics", {})),
+    "first_contact_unknown_count": (
+        "summary.json",
+        with_field("summary.first_contact_unknown_count", 7),
+    ),
+    "mean_recall_at_packet_denominator": (
+        "summary.json",
+        with_field("summary.mean_recall_at_packet_denominator", 1),
+    ),
+    "mean_recall_at_packet": ("summary.json", with_field("summary.mean_recall_at_packet", 0.5)),
+    "suite": ("summary.json", with_field("suite", "other")),
+    "status": ("summary.json", with_field("status", "fail")),
+    "limits": ("summary.json", with_field("limits", [])),
+    "results.jsonl:2": ("results.jsonl", swapped),
+    "latency_status": ("results.jsonl", with_field("latency_status", "timeout")),
+    "found_expected_artifacts": (
+        "results.jsonl",
+        with_field("found_expected_artifacts", ["invented"]),
+    ),
+    "recall_at_packet": ("results.jsonl", with_field("recall_at_packet", 0.1234)),
+    "failed_checks": ("results.jsonl", with_field("failed_checks", ["weak_scent"])),
+    "sufficiency_status": ("results.jsonl", with_field("sufficiency_status", "fail")),
+    "fields command_used": ("results.jsonl", with_field("family", None)),
+    "from 0": ("results.jsonl", with_field("wall_ms", -1)),
+    "debts.jsonl:1": ("debts.jsonl", swapped),
+}
+
+
+def python_refuses(bundle: Path) -> bool:
+    from wayproof.cli import main
+
+    return main(["verify", str(bundle)]) == 3
+
+
+@pytest.mark.parametrize("kind", ["recovery", "fitness"])
+def test_whatever_python_refuses_the_page_refuses(
+    explorer: Path,
+    visit: Callable[..., "Page"],
+    recovery: Path,
+    fitness: Path,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    """Edits whose digests were mended: each is refused by both, the page naming the place."""
+    forgeries = FORGERIES if kind == "recovery" else FITNESS_FORGERIES
+    page = visit(explorer)
+    for number, (said, (file, edit)) in enumerate(forgeries.items()):
+        source = recovery if kind == "recovery" else fitness
+        forged = mended_manifest(edited(source, tmp_path / str(number), file, edit))
+        assert python_refuses(forged), said
+        page.reload()
+        assert said in checked(page, bundle_files(forged))
+        assert page.locator("#faults > li").count() >= 1, said
+
+
+MANIFEST_EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "limits": lambda manifest: manifest.pop("limits"),
+    "settings": lambda manifest: manifest.pop("settings"),
+    "inputs": lambda manifest: manifest.pop("inputs"),
+    "varies": lambda manifest: manifest.pop("varies"),
+    "fields": lambda manifest: manifest.update(more=1),
+    "limits[0]": lambda manifest: manifest.update(limits=["All is well."]),
+    "settings.policy_seeds": lambda manifest: manifest["settings"].update(policy_seeds=[1, 0]),
+}
+
+
+def test_a_manifest_must_say_all_and_nothing_else(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path, tmp_path: Path
+) -> None:
+    """Missing, unknown and repeated keys, other bytes, other files: refused."""
+    page = visit(explorer)
+    forged = shutil.copytree(recovery, tmp_path / "forged")
+    path = forged / "manifest.json"
+    whole = path.read_text("utf-8")
+
+    def refused(text: str) -> str:
+        path.write_text(text, "utf-8")
+        page.reload()
+        said = checked(page, bundle_files(forged))
+        assert page.locator("#faults > li").count() >= 1, text[:80]
+        return said
+
+    for place, edit in MANIFEST_EDITS.items():
+        manifest = json.loads(whole)
+        edit(manifest)
+        assert place in refused(canonical_bytes(manifest).decode() + "\n")
+    assert "canonical form" in refused(whole.replace("{", '{"kind":"recovery",', 1))
+    assert "canonical form" in refused(json.dumps(json.loads(whole)) + "\n")
+    (forged / "more.txt").write_text("hello")
+    manifest = json.loads(whole)
+    manifest["files"]["more.txt"] = {"bytes": 0, "sha256": "0" * 64}
+    path.write_bytes(canonical_bytes(manifest) + b"\n")
+    assert "more.txt" in refused(mended_manifest(forged).joinpath("manifest.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "debts.jsonl"])
+def test_a_fitness_bundle_without_its_evidence_is_refused(
+    explorer: Path, visit: Callable[..., "Page"], fitness: Path, tmp_path: Path, name: str
+) -> None:
+    """Only a run that was asked for a summary only may come without results."""
+    forged = shutil.copytree(fitness, tmp_path / "forged")
+    (forged / name).unlink()
+    manifest = json.loads((forged / "manifest.json").read_text("utf-8"))
+    del manifest["files"][name]
+    (forged / "manifest.json").write_bytes(canonical_bytes(manifest) + b"\n")
+    said = checked(visit(explorer), bundle_files(forged))
+    assert "This bundle doesn’t hold." in said
+    assert name in said
 
 
 def test_the_page_speaks_french(explorer: Path, visit: Callable[..., "Page"]) -> None:

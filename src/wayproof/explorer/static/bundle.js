@@ -2,18 +2,13 @@
 // kind can check beyond that.
 
 import { sha256Hex } from "./sha256.js";
-import { strictText } from "./canonical.js";
-import { BundleFault, checkRecovery } from "./recovery_bundle.js";
+import { BundleFault, fault } from "./records.js";
+import { MANIFEST, readManifest } from "./manifest.js";
+import { checkRecovery } from "./recovery_bundle.js";
 import { checkFitness } from "./fitness_bundle.js";
 import { readZip } from "./zip.js";
 
-const MANIFEST = "manifest.json";
-const SCHEMA = "wayproof.bundle/1";
 const DEEP = { recovery: checkRecovery, fitness: checkFitness };
-
-function fault(problem, place = {}) {
-  return new BundleFault({ problem, ...place });
-}
 
 /** Files of a folder or a zip by their name in the bundle, the one folder around them off. */
 export function bundleFiles(entries) {
@@ -37,19 +32,6 @@ export function bundleFiles(entries) {
   return files;
 }
 
-function readManifest(files) {
-  let manifest;
-  try {
-    manifest = JSON.parse(strictText(files.get(MANIFEST)));
-  } catch {
-    throw fault("bad_manifest", { file: MANIFEST });
-  }
-  if (manifest?.schema_version !== SCHEMA || typeof manifest.files !== "object" || !manifest.files) {
-    throw fault("bad_manifest", { file: MANIFEST });
-  }
-  return manifest;
-}
-
 function digestRow(name, bytes, stated) {
   const sha256 = bytes === undefined ? null : sha256Hex(bytes);
   const isRight = bytes !== undefined && stated?.sha256 === sha256 && stated?.bytes === bytes.length;
@@ -70,16 +52,17 @@ function digestFault(row) {
  *
  * @param {{name: string, bytes: Uint8Array}[]} entries
  * @param {(done: number, total: number) => Promise<void>} pause
+ * @param {object} pins digests of official suites, by suite id
  * @returns {Promise<object>} {kind, digests, faults, limits, resultsSha256, deep}
  */
-export async function checkBundle(entries, pause) {
+export async function checkBundle(entries, pause, pins) {
   const files = bundleFiles(entries);
   const manifest = readManifest(files);
   const names = new Set([...Object.keys(manifest.files), ...files.keys()]);
   names.delete(MANIFEST);
   const digests = [...names]
     .sort()
-    .map((name) => digestRow(name, files.get(name), manifest.files[name]));
+    .map((name) => digestRow(name, files.get(name), Object.hasOwn(manifest.files, name) ? manifest.files[name] : undefined));
   const faults = digests.filter((row) => !row.isRight).map(digestFault);
   const check = Object.hasOwn(DEEP, manifest.kind) ? DEEP[manifest.kind] : null;
   let deep = null;
@@ -87,7 +70,7 @@ export async function checkBundle(entries, pause) {
     faults.push({ problem: "unknown_kind", file: MANIFEST, found: JSON.stringify(manifest.kind) });
   } else {
     try {
-      deep = await check(files, pause);
+      deep = await check(files, manifest, pause, pins);
       faults.push(...deep.faults);
     } catch (error) {
       if (!(error instanceof BundleFault)) {
@@ -101,7 +84,7 @@ export async function checkBundle(entries, pause) {
     digests,
     faults,
     deep,
-    limits: Array.isArray(manifest.limits) ? manifest.limits.filter((x) => typeof x === "string") : [],
+    limits: manifest.limits,
     resultsSha256: digests.find((row) => row.name === "results.jsonl")?.sha256 ?? null,
   };
 }
