@@ -12,7 +12,7 @@ from wayproof.capture.packet import PacketOptions, make_packet
 from wayproof.capture.registry import read_log
 from wayproof.capture.route import Route, Tier
 
-__all__ = ["Captured", "capture", "capture_file"]
+__all__ = ["Captured", "capture", "capture_file", "originals"]
 
 
 class Captured(msgspec.Struct, kw_only=True):
@@ -75,20 +75,26 @@ def capture(
         found += capture_file(
             path, problems=problems, format_name=format_name, tier=tier, options=options
         )
-    return list(_originals(found))
+    return originals(found)[0]
 
 
-def _originals(found: Sequence[Captured]) -> Iterator[Captured]:
-    known = {one.session_id for one in found}
-    seen: set[tuple[str, str, tuple[str, ...]]] = set()
+def originals(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
+    """Return the sessions that are no copies, and a word on each that was left out."""
+    known = {one.session_id for one in found if one.session_id is not None}
+    seen: dict[tuple[str, str, tuple[str, ...]], str] = {}
+    kept: list[Captured] = []
+    left_out: list[str] = []
     for one in found:
         info = one.route.info
         if info.parent_session is not None and info.parent_session in known:
+            left_out.append(f"{one.file}: a sub-agent of session {info.parent_session}")
             continue
         if info.origin is not None:
             calls = tuple(step.call_id for step in one.route.steps)
             identity = (one.format, info.origin, calls)
             if identity in seen:
+                left_out.append(f"{one.file}: repeats the route of {seen[identity]}")
                 continue
-            seen.add(identity)
-        yield one
+            seen[identity] = one.file
+        kept.append(one)
+    return kept, left_out

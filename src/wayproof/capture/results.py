@@ -67,41 +67,53 @@ def body_has(body: msgspec.Raw | str | None, words: Sequence[str]) -> bool:
 # -- outcomes -------------------------------------------------------------------------
 
 _EXIT = re.compile(
-    r"(?:^|\n)\s*(?:<returncode>|Exit code:?\s+|Process exited with code\s+"
-    r"|Command exited with (?:non-zero )?(?:status )?(?:code )?:?\s*"
-    r"|\[?The command completed with exit code\s+|exit_code[=:]\s*)(-?\d{1,6})"
+    r"^\s*(?:<returncode>|Exit code:?\s+|Process exited with code\s+"
+    r"|Command exited with (?:non-zero )?(?:status |code )+)\s*(-?\d{1,6})\b",
+    re.MULTILINE,
 )
-_WALL = re.compile(r"(?:^|\n)Wall time: ([0-9.]{1,16}) ?(?:seconds|s)\b")
+_WALL = re.compile(r"^Wall time: ([0-9.]{1,16}) ?(?:seconds|s)\b", re.MULTILINE)
 _TIMED_OUT = re.compile(
-    r"(?:^|\n)[^\n]{0,80}?(?:[Cc]ommand timed out(?: after|\b)|[Ee]xecution timed out|timed out after \d"
-    r"|TIMEOUT: |COMMAND_TIMEOUT|[Tt]imeout expired|has no new output after \d+ seconds)"
+    r"^.{0,40}?(?:command timed out|execution timed out|timeout: |tool call timed out"
+    r"|timed out after \d|timeout expired|has no new output after \d+ seconds)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _REFUSED = re.compile(
     r"(?:The user doesn't want to (?:proceed|take this action)|User rejected tool use"
-    r"|\[Request interrupted by user|rejected by user|aborted by user|cancelled by user"
-    r"|User denied|The user rejected|denied by the user|[Uu]ser cancelled)"
+    r"|\[Request interrupted by user|(?:[\w ]{0,40})(?:rejected|aborted|cancelled|denied) by (?:the )?user"
+    r"|User denied|The user rejected|User cancelled)",
+    re.IGNORECASE,
 )
-_HEAD_CHARS = 2000
+_HEADER_CHARS = 600
+
+
+def _header(text: str) -> str:
+    """What a tool put before a command's own output: up to ``Output:``, else one line."""
+    start = text[:_HEADER_CHARS].lstrip()
+    before, mark, _ = start.partition("\nOutput:")
+    return before if mark else start.split("\n", 1)[0]
 
 
 def outcome_from_text(text: str, *, ok: bool | None = None) -> Outcome:
-    """Read an outcome from a tool's own phrases; ``ok`` is what typed fields said."""
-    head, tail = text[:_HEAD_CHARS], text[-_HEAD_CHARS:]
-    found = _EXIT.search(head) or _EXIT.search(tail)
+    """Read an outcome from a tool's own phrases; ``ok`` is what typed fields said.
+
+    Only what stands before a command's output counts: a file that holds such a phrase
+    must not make the call that read it a failure.
+    """
+    header = _header(text)
+    found = None if ok is True else _EXIT.search(header)
     code = int(found[1]) if found else None
-    refused = ok is not True and _REFUSED.search(head) is not None
-    failed = ok is False or (ok is None and code not in {None, 0})
-    timed_out = (failed or code is None) and ok is not True and _TIMED_OUT.search(head) is not None
-    wall = _WALL.search(head)
-    if refused:
+    if ok is not True and _REFUSED.match(header):
         return Outcome(ok=None, refused=True)
+    said = text[:_HEADER_CHARS] if ok is False else header
+    timed_out = ok is not True and code != 0 and _TIMED_OUT.search(said) is not None
     if ok is None and (code is not None or timed_out):
         ok = code == 0 and not timed_out
+    wall = _WALL.search(header)
     return Outcome(
         ok=ok,
         exit_code=code,
         timed_out=timed_out,
-        duration_ms=_milliseconds(wall[1]) if wall else None,
+        duration_ms=_milliseconds(wall[1]) if wall and code is not None else None,
         error=first_line(text) if ok is False else None,
     )
 

@@ -151,7 +151,7 @@ class _Thread:
         self.first_at_ms: float | None = None
         self._batch = 0
         self._in_batch = False
-        self._seen: set[str] = set()
+        self.seen: set[str] = set()
 
     def mark(self, kind: str, line: int, text: str, step: Step | None = None) -> None:
         if self._marks is not None:
@@ -196,15 +196,20 @@ class _Thread:
     def on_call(self, event: Call, cwd: str | None) -> None:
         if self.mutation is not None and self._marks is None:
             return
-        if event.call_id in self._seen:
+        if event.call_id in self.seen:
             return  # a resumed log repeats its history
-        self._seen.add(event.call_id)
+        self.seen.add(event.call_id)
         batch = self._batch_of(event)
         tool = tool_of(event.tool, event.arguments)
-        folders = (cwd, event.cwd or folder_of(event.arguments))
+        folders: tuple[str | None, ...] = (cwd, event.cwd)
+        if tool.purpose == "shell":
+            folders = (*folders, folder_of(event.arguments))
         step, pending = self._step(event, tool, folders, batch)
         self.mark("call", event.line, step.raw or step.first or event.tool, step)
-        if self.mutation is not None or tool.purpose == "plan":
+        if self.mutation is not None:
+            return
+        if tool.purpose == "plan":
+            self._touch(event.line, event.at_ms)
             return
         if tool.purpose == "answer":
             self.answer = Answer(
@@ -464,6 +469,10 @@ class SessionCutter:
         else:
             thread.on_answer(event)
 
+    def knows_call(self, call_id: str) -> bool:
+        """Whether the main thread has made this call: a sub-agent's log may repeat it."""
+        return call_id in self._main.seen
+
     def undelegated(self) -> Iterator[Step]:
         """Yield the delegating calls whose agents are no thread of this session yet."""
         known = {spawn.parent_call for spawn in self._spawns}
@@ -503,7 +512,9 @@ class _Finish:
             timed_out = timed_out or main.failure.timed_out
             error = main.failure.error or error
         answer = main.answer if cut.reason == "answer" else None
-        start = main.prompt.at_ms if main.prompt is not None else main.first_at_ms
+        start = self._info.started_ms if self._info.started_ms is not None else main.first_at_ms
+        if main.prompt is not None and main.prompt.at_ms is not None:
+            start = main.prompt.at_ms
         return Route(
             info=self._info,
             prompt=_clip(main.prompt.text) if main.prompt is not None else None,

@@ -47,6 +47,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     prompts_logged
         Whether the format records the user's prompts. Where it does, a route starts at
         the first genuine one; where it doesn't, at the start of the log.
+    started_ms
+        When the session began, where the log says so apart from its events.
     parent_session
         The session whose sub-agent this is, where the log is a sub-agent's own file.
     origin
@@ -60,6 +62,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     cwd: str | None = None
     root: str | None = None
     prompts_logged: bool = True
+    started_ms: float | None = None
     parent_session: str | None = None
     origin: str | None = None
 

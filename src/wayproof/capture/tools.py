@@ -42,7 +42,7 @@ _NAMES: dict[Purpose, str] = {
     "matched": """
         grep searchfilecontent grepsearch codesearch codebasesearch searchcode searchfiles
         searchdir searchfile semanticsearch textsearch ripgrep searchtext searchcodebase
-        searchforpattern greptool findreferences symbolsearch search
+        searchforpattern greptool grepfiles findreferences symbolsearch search
     """,
     "listed": """
         glob ls listdir listdirectory listfiles find findfile findfiles findbyname filesearch
@@ -52,7 +52,7 @@ _NAMES: dict[Purpose, str] = {
         bash shell execcommand localshell localshellcall runshellcommand terminal executebash
         runcommand runinterminal runterminalcommand runterminalcmd containerexec
         executecommand commandexecution cmdrun cmd exec shellcommand bashtool powershell
-        runbash executeshell bashcommand sh terminaltool powershelltool
+        runbash unifiedexec executeshell bashcommand sh terminaltool powershelltool
     """,
     "mutation": """
         edit write multiedit notebookedit applypatch createfile editfile replace writefile

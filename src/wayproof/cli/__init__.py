@@ -25,6 +25,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
+    "capture": Command("wayproof.cli.capture", "make packets from coding agents' logs"),
     "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
     "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),

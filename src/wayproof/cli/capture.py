@@ -1,0 +1,395 @@
+"""``wayproof capture``: packets from the logs people have.
+
+``capture LOG…`` shares its position with the verbs ``formats``, ``inspect`` and ``trec``: a
+word that is a verb is taken as one, and a log of that name is written ``./formats``.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from wayproof.errors import InputError, OutputError
+from wayproof.text import clip, harmless
+
+_VERBS_HELP = """\
+other uses of the same position:
+  wayproof capture formats [--json]     the log formats: how each is told, what it can't know
+  wayproof capture inspect LOG…         a readable timeline: first contact, selections, cut
+  wayproof capture trec-import QRELS RUN --draft-tasks TASKS --out PACKETS
+                                        TREC relevance judgments and ranked lists
+  wayproof capture trec-export FILE --out RUN
+                                        tasks to qrels, packets to a run, by what FILE holds
+
+exit status: 0 done, bad lines named on stderr; 2 unusable input, or bad lines with --strict
+"""
+_MAX_NAMED = 50
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _VERBS_HELP
+    parser.add_argument(
+        "logs", metavar="LOG", nargs="+", help="log files, folders of logs, or - for stdin"
+    )
+    parser.add_argument("--format", metavar="NAME", help="the logs' format (default: detected)")
+    parser.add_argument("--tasks", metavar="FILE", help="tasks to pair the sessions with")
+    parser.add_argument(
+        "--task-id-from",
+        metavar="SOURCE",
+        default=None,
+        help="session (default), file, or prompt:REGEX over the first prompt",
+    )
+    parser.add_argument("--sidecar", metavar="FILE", help="JSON object of session_id: task_id")
+    parser.add_argument("--repo-root", metavar="DIR", help="repository root as the log spells it")
+    parser.add_argument(
+        "--map",
+        metavar="FROM=TO",
+        action="append",
+        default=[],
+        help="take paths below FROM as below TO (an empty TO is the root); repeatable",
+    )
+    parser.add_argument(
+        "--select",
+        choices=("read", "matched", "listed"),
+        default=None,
+        help="selected artifacts: files read (default), and matched, and listed",
+    )
+    parser.add_argument(
+        "--wall",
+        choices=("native", "elapsed"),
+        default="native",
+        help="wall_ms from the log's own measurements (default) or from timestamps",
+    )
+    parser.add_argument("--min-relevance", metavar="N", type=int, default=1,
+                        help="trec-import: judged relevant from this grade on (default: 1)")  # fmt: skip
+    parser.add_argument("--draft-tasks", metavar="FILE", help="write task drafts to fill in")
+    parser.add_argument("--report", metavar="FILE", help="write what was read and left out as JSON")
+    parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")
+    parser.add_argument("--json", action="store_true", help="formats, inspect: JSON on stdout")
+    parser.add_argument("--out", metavar="FILE", default="-", help="packets (default: -, stdout)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Capture, or do what the verb says."""
+    verb = _VERBS.get(args.logs[0])
+    if verb is not None:
+        args.logs = args.logs[1:]
+        return verb(args)
+    return _capture(args)
+
+
+# -- capture --------------------------------------------------------------------------
+
+
+def _capture(args: argparse.Namespace) -> int:
+    from wayproof.capture.lines import Problems
+    from wayproof.capture.matching import match, parse_task_key, read_sidecar, read_task_ids
+
+    key = parse_task_key(args.task_id_from) if args.task_id_from is not None else None
+    task_ids = read_task_ids(Path(args.tasks)) if args.tasks is not None else None
+    sidecar = read_sidecar(Path(args.sidecar)) if args.sidecar is not None else None
+    problems = Problems()
+    captured, skipped = _read(args, problems)
+    matched = match(captured, task_ids=task_ids, key=key, sidecar=sidecar)
+    if not args.strict or not problems.count:
+        _write(args, captured, matched)
+    _tell(args, problems, captured, matched, skipped)
+    return 2 if args.strict and problems.count else 0
+
+
+def _options(args: argparse.Namespace) -> Any:
+    from wayproof.capture.ids import parse_map
+    from wayproof.capture.packet import PacketOptions
+
+    return PacketOptions(
+        repo_root=args.repo_root,
+        maps=tuple(parse_map(text) for text in args.map),
+        wall=args.wall,
+    )
+
+
+def _format_name(args: argparse.Namespace) -> str | None:
+    from wayproof.capture.registry import FORMATS
+
+    if args.format is not None and args.format not in FORMATS:
+        raise InputError(
+            "no such format",
+            field="--format",
+            expected=f"one of {', '.join(FORMATS)}",
+            found=args.format,
+        )
+    name: str | None = args.format
+    return name
+
+
+def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]]:
+    from wayproof.capture.collect import capture_file, originals
+
+    options, format_name = _options(args), _format_name(args)
+    found: list[Any] = []
+    skipped: list[str] = []
+    for path, name, named in _files(args.logs):
+        try:
+            found += capture_file(
+                path,
+                name=name,
+                problems=problems,
+                format_name=format_name,
+                tier=args.select or "read",
+                options=options,
+            )
+        except InputError as error:
+            if named:
+                raise
+            skipped.append(f"{name}: {error.problem}")
+    kept, copies = originals(found)
+    return kept, skipped + copies
+
+
+def _files(logs: Sequence[str]) -> Iterable[tuple[Path, str, bool]]:
+    """Yield (path, name, whether the user named it); folders are searched, stdin is spooled."""
+    import tempfile
+
+    for text in logs:
+        path = Path(text)
+        if text == "-":
+            with tempfile.NamedTemporaryFile(prefix="wayproof-stdin-") as spool:
+                while block := sys.stdin.buffer.read(1 << 20):
+                    spool.write(block)
+                spool.flush()
+                yield Path(spool.name), "<stdin>", True
+        elif path.is_dir():
+            for one in sorted(path.rglob("*")):
+                if one.is_file() and _is_log(one):
+                    yield one, str(one), False
+        else:
+            yield path, text, True
+
+
+_SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz", ".run", ".trec")
+
+
+def _is_log(path: Path) -> bool:
+    if path.name.endswith(".meta.json"):
+        return False
+    plain = path.with_suffix("") if path.suffix == ".zst" else None
+    if plain is not None and plain.exists():
+        return False  # the plain sibling is preferred
+    return path.name.endswith(_SUFFIXES)
+
+
+def _write(args: argparse.Namespace, captured: Sequence[Any], matched: Any) -> None:
+    from wayproof.capture.drafts import draft_tasks
+    from wayproof.capture.output import json_line, write_whole
+
+    if args.draft_tasks is not None:
+        drafts = draft_tasks(captured, matched.packets)
+        write_whole(Path(args.draft_tasks), map(json_line, drafts))
+    _put(args.out, map(json_line, matched.packets))
+
+
+def _put(out: str, lines: Iterable[bytes]) -> None:
+    from wayproof.capture.output import write_whole
+
+    if out != "-":
+        write_whole(Path(out), lines)
+        return
+    try:
+        sys.stdout.flush()
+        for line in lines:
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError("could not be written", file="stdout", found=error.strerror) from None
+
+
+def _tell(
+    args: argparse.Namespace,
+    problems: Any,
+    captured: Sequence[Any],
+    matched: Any,
+    skipped: Sequence[str],
+) -> None:
+    """Say on stderr what a person must know; the same as a file with ``--report``."""
+    for problem in problems.named[:_MAX_NAMED]:
+        _say(str(problem))
+    if problems.count > _MAX_NAMED:
+        _say(f"… and {problems.count - _MAX_NAMED} more bad lines")
+    for text in skipped:
+        _say(f"left out: {text}")
+    for session in matched.unmatched_sessions:
+        _say(f"session without a task: {session}")
+    for task in matched.unmatched_tasks:
+        _say(f"task without a session: {task} (scored as route_error)")
+    _say(_summary(captured, matched, problems))
+    if args.report is not None:
+        _report(args.report, captured, matched, problems, skipped)
+
+
+def _summary(captured: Sequence[Any], matched: Any, problems: Any) -> str:
+    packets = matched.packets
+    unmeasured = sum("wall_ms" not in packet for packet in packets)
+    unknown = sum(packet.get("first_contact_command") is None for packet in packets)
+    parts = [
+        f"{len(captured)} sessions, {len(packets)} packets",
+        f"{unmeasured} without wall_ms",
+        f"{unknown} without a first contact",
+        f"{problems.count} bad lines",
+    ]
+    return "; ".join(parts)
+
+
+def _report(
+    path: str, captured: Sequence[Any], matched: Any, problems: Any, skipped: Sequence[str]
+) -> None:
+    from wayproof.capture.output import json_line, write_whole
+
+    record = {
+        "sessions": [
+            {
+                "file": one.packet["source"]["file"],
+                "format": one.format,
+                "session_id": one.session_id,
+            }
+            for one in captured
+        ],
+        "packet_count": len(matched.packets),
+        "unmatched_sessions": matched.unmatched_sessions,
+        "unmatched_tasks": matched.unmatched_tasks,
+        "left_out": list(skipped),
+        "bad_line_count": problems.count,
+        "bad_lines": [
+            {"file": one.file, "line": one.line, "text": one.text, "mended": one.mended}
+            for one in problems.named
+        ],
+    }
+    write_whole(Path(path), [json_line(_storable(record))])
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _storable(one) for key, one in value.items()}
+    return value
+
+
+def _say(text: str) -> None:
+    print(harmless(clip(text, 500)), file=sys.stderr)
+
+
+# -- formats --------------------------------------------------------------------------
+
+
+def _formats(args: argparse.Namespace) -> int:
+    from wayproof.capture.adapter import FIELDS
+    from wayproof.capture.registry import formats
+
+    described = list(formats())
+    if args.json:
+        import msgspec
+
+        print(msgspec.json.encode(described).decode())
+        return 0
+    for one in described:
+        print(f"{one.name}: {one.title}")
+        print(f"  files     {one.files}")
+        print(f"  versions  {one.versions}")
+        print(f"  told by   {one.detected_by}")
+        for level in ("native", "derived", "unknown"):
+            names = [FIELDS[key] for key, value in one.fields.items() if value == level]
+            if names:
+                print(f"  {level:<9} {', '.join(names)}")
+        for limit in one.limits:
+            print(f"  note      {limit}")
+        print()
+    return 0
+
+
+# -- inspect --------------------------------------------------------------------------
+
+
+def _inspect(args: argparse.Namespace) -> int:
+    from wayproof.capture.adapter import Sessions
+    from wayproof.capture.lines import Problems, Source
+    from wayproof.capture.packet import make_packet, roots_of
+    from wayproof.capture.registry import read_log
+    from wayproof.capture.timeline import timeline
+
+    if not args.logs:
+        raise InputError("inspect needs a LOG", mend="wayproof capture inspect LOG")
+    options, format_name = _options(args), _format_name(args)
+    problems = Problems()
+    for path, name, _ in _files(args.logs):
+        source = Source(path, name=name, problems=problems)
+        sessions = Sessions(tier=args.select or "listed", timeline=True)
+        found = read_log(source, sessions, format_name=format_name)
+        for cutter in sessions.cutters():
+            route = cutter.finish()
+            packet = make_packet(route, format_name=found or "", file=name, options=options)
+            entries = list(timeline(route, cutter.marks or [], roots_of(route, options)))
+            if args.json:
+                import msgspec
+
+                print(msgspec.json.encode({"packet": packet, "timeline": entries}).decode())
+            else:
+                _show(packet, entries)
+    for problem in problems.named[:_MAX_NAMED]:
+        _say(str(problem))
+    return 2 if args.strict and problems.count else 0
+
+
+def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
+    source = packet["source"]
+    print(harmless(f"session {source.get('session_id', '(unnamed)')}"))
+    print(harmless(f"  {source['format']} · {source['file']}"))
+    for entry in entries:
+        thread = f" [{entry.thread}]" if entry.thread else ""
+        text = harmless(clip(" ".join(entry.text.split()), 160))
+        print(f"{entry.line:>7}  {entry.kind:<9}{harmless(thread)} {text}")
+        for tier, artifact in entry.selects[:40]:
+            print(harmless(f"{'':>19}{tier:<8} {clip(artifact, 200)}"))
+        if len(entry.selects) > 40:
+            print(f"{'':>19}… and {len(entry.selects) - 40} more")
+        if entry.notes:
+            print(harmless(f"{'':>19}» {clip('; '.join(entry.notes), 400)}"))
+    command = packet["first_contact_command"]
+    first = command if command is not None else f"null ({packet.get('first_contact_reason')})"
+    print(harmless(f"  first contact  {clip(first, 400)}"))
+    wall = packet.get("wall_ms")
+    print(f"  wall_ms        {wall if wall is not None else 'absent'}"
+          f" ({packet.get('wall_unmeasured_calls', 0)} calls without a duration)")  # fmt: skip
+    print(f"  cut            {packet['cut_reason']} at line {source['lines']['cut']}")
+    if packet["timed_out"] or packet["error"]:
+        print(harmless(f"  error          {packet['error'] or 'timed out'}"))
+    print()
+
+
+# -- TREC -----------------------------------------------------------------------------
+
+
+def _trec_import(args: argparse.Namespace) -> int:
+    from wayproof.cli import capture_trec
+
+    return capture_trec.run_import(args, put=_put, say=_say)
+
+
+def _trec_export(args: argparse.Namespace) -> int:
+    from wayproof.cli import capture_trec
+
+    return capture_trec.run_export(args, put=_put, say=_say)
+
+
+_VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "formats": _formats,
+    "inspect": _inspect,
+    "trec-import": _trec_import,
+    "trec-export": _trec_export,
+}
