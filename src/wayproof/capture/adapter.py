@@ -143,6 +143,10 @@ class Sessions:
             self._cutters[key] = cutter
         return cutter
 
+    def drop(self, key: str) -> None:
+        """Forget a session that turned out to hold nothing."""
+        self._cutters.pop(key, None)
+
     def cutters(self) -> Iterator[SessionCutter]:
         """Yield the sessions in the order in which they first appeared."""
         yield from self._cutters.values()

@@ -155,6 +155,8 @@ def _source(route: Route, format_name: str, file: str) -> dict[str, Any]:
     source: dict[str, Any] = {"format": format_name, "file": _storable(file)}
     if info.session_id is not None:
         source["session_id"] = info.session_id
+    if info.part is not None:
+        source["part"] = info.part
     if info.agent_version is not None:
         source["agent_version"] = info.agent_version
     files = [route.first.file if route.first is not None else None, route.cut.file]

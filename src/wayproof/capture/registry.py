@@ -21,7 +21,6 @@ FORMATS: dict[str, str] = {
     "atif": "wayproof.capture.formats.atif",
     "openhands": "wayproof.capture.formats.openhands",
     "gemini": "wayproof.capture.formats.gemini",
-    "trec-run": "wayproof.capture.formats.trec_run",
 }
 """Name of each format and the module that reads it."""
 

@@ -47,6 +47,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     prompts_logged
         Whether the format records the user's prompts. Where it does, a route starts at
         the first genuine one; where it doesn't, at the start of the log.
+    part
+        Which run of it, where one log holds several (``epoch 2``).
     started_ms
         When the session began, where the log says so apart from its events.
     parent_session
@@ -62,6 +64,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     cwd: str | None = None
     root: str | None = None
     prompts_logged: bool = True
+    part: str | None = None
     started_ms: float | None = None
     parent_session: str | None = None
     origin: str | None = None

@@ -46,13 +46,14 @@ def timeline(route: Route, marks: list[Mark], roots: Roots) -> Iterator[Entry]:
         if mark.kind == "result":
             continue
         step = mark.step
-        notes = list(_notes(step)) if step is not None else []
+        inside = step is not None and id(step) in in_route
+        notes = list(_notes(step)) if step is not None and inside else []
         if step is not None and step is route.first:
             notes.insert(0, "FIRST CONTACT")
         if not cut_seen and _is_cut(mark, route):
             cut_seen = True
             notes.append(f"CUT: {route.cut.reason}")
-        elif step is not None and id(step) not in in_route and step.purpose != "plan":
+        elif step is not None and not inside and step.purpose not in {"plan", "answer"}:
             notes.append("outside the route")
         yield Entry(
             line=mark.line,
@@ -60,7 +61,7 @@ def timeline(route: Route, marks: list[Mark], roots: Roots) -> Iterator[Entry]:
             thread=mark.thread,
             text=mark.text,
             notes=tuple(notes),
-            selects=tuple(_selects(step, roots)) if step and id(step) in in_route else (),
+            selects=tuple(_selects(step, roots)) if step is not None and inside else (),
         )
     if not cut_seen:
         yield Entry(line=route.cut.line, kind="end", thread="", text="",

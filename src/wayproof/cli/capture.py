@@ -29,6 +29,7 @@ _MAX_NAMED = 50
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    _intermix(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _VERBS_HELP
     parser.add_argument(
@@ -70,6 +71,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")
     parser.add_argument("--json", action="store_true", help="formats, inspect: JSON on stdout")
     parser.add_argument("--out", metavar="FILE", default="-", help="packets (default: -, stdout)")
+
+
+def _intermix(parser: argparse.ArgumentParser) -> None:
+    """Let options stand between logs: ``capture a.jsonl --select read b.jsonl``."""
+    plain = parser.parse_known_args
+
+    def mixed(args: Any = None, namespace: Any = None) -> Any:
+        parser.parse_known_args = plain  # type: ignore[method-assign]
+        try:
+            return parser.parse_known_intermixed_args(args, namespace)
+        finally:
+            parser.parse_known_args = mixed  # type: ignore[method-assign]
+
+    parser.parse_known_args = mixed  # type: ignore[method-assign]
 
 
 def run(args: argparse.Namespace) -> int:
