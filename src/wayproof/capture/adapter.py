@@ -220,7 +220,7 @@ def head_of(source: Source) -> Head:
 
 
 def _first_lines(source: Source) -> list[bytes]:
-    """The first lines; problems met here are counted when the log is read."""
+    """Return the first lines; problems met here are counted when the log is read."""
     quiet = Source(source.path, name=source.name, problems=type(source.problems)())
     lines: list[bytes] = []
     size_bytes = 0
@@ -244,17 +244,14 @@ def _value(line: bytes) -> Any:
 def _document(source: Source, head: Head) -> Head:
     with source.open() as file:
         data = file.read()
-    for attempt in (data, None):
-        if attempt is None:
-            documents, _, _ = clean_json(data)
-            if not documents:
-                return head
-            attempt = documents[0]
-        try:
-            return _filled(head, attempt)
-        except BAD_JSON:
-            continue
-    return head
+    try:
+        return _filled(head, data)
+    except BAD_JSON:
+        documents, _, _ = clean_json(data)
+    try:
+        return _filled(head, documents[0]) if documents else head
+    except BAD_JSON:
+        return head
 
 
 def _filled(head: Head, data: bytes) -> Head:

@@ -311,8 +311,10 @@ class _Zstd(io.RawIOBase):
 
 def _as_utf8(file: BinaryIO) -> BinaryIO:
     """Drop a UTF-8 byte order mark; recode UTF-16 and UTF-32 as it is read."""
-    buffered = file if isinstance(file, io.BufferedReader) else io.BufferedReader(
-        cast("io.RawIOBase", file)
+    buffered = (
+        file
+        if isinstance(file, io.BufferedReader)
+        else io.BufferedReader(cast("io.RawIOBase", file))
     )
     start = buffered.peek(4)[:4]
     encoding = _wide_encoding(start)

@@ -142,9 +142,12 @@ def _proposed(one: Captured, key: TaskKey, sidecar: Mapping[str, str]) -> str | 
 
 def _stem(file: str) -> str:
     name = file.replace("\\", "/").rsplit("/", 1)[-1]
-    return re.sub(
-        r"(?:\.traj)?(?:\.jsonl?|\.eval|\.traj|\.trec|\.run|\.txt)?(?:\.zst|\.gz)?$", "", name
-    ) or name
+    return (
+        re.sub(
+            r"(?:\.traj)?(?:\.jsonl?|\.eval|\.traj|\.trec|\.run|\.txt)?(?:\.zst|\.gz)?$", "", name
+        )
+        or name
+    )
 
 
 def match(

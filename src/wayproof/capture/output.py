@@ -27,7 +27,9 @@ def write_whole(path: Path, lines: Iterable[bytes]) -> None:
     OutputError
         When the place can't be written to; then ``path`` is as it was.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if path.is_dir():
+        raise OutputError("is a folder", file=str(path), mend="choose another file")
+    if path.exists() and not path.is_file():
         _write_through(path, lines)  # a device or a named pipe: there is nothing to replace
         return
     try:
@@ -40,8 +42,6 @@ def write_whole(path: Path, lines: Iterable[bytes]) -> None:
             file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
-        if path.is_dir():
-            raise OutputError("is a folder", file=str(path), mend="choose another file")
         mask = os.umask(0)
         os.umask(mask)
         partial.chmod(0o666 & ~mask)

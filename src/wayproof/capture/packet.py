@@ -47,6 +47,8 @@ def make_packet(
     Scoring reads ``first_contact_command``, ``command_used``, ``wall_ms``, ``timed_out``,
     ``error`` and ``selected_artifacts``; the other keys are for people.
     """
+    if route.info.ranked is not None:
+        return _ranked_packet(route, format_name, file)
     roots = roots_of(route, options)
     selections = list(_selections(route.steps, roots))
     first = route.first
@@ -76,6 +78,21 @@ def make_packet(
         packet["failed_calls"] = route.failed_calls
     packet["source"] = _source(route, format_name, file)
     return packet
+
+
+def _ranked_packet(route: Route, format_name: str, file: str) -> dict[str, Any]:
+    """Return a ranked list's packet: ids and nothing else that was measured."""
+    info = route.info
+    source = {"format": format_name, "file": _storable(file), "session_id": info.session_id}
+    return {
+        "first_contact_command": None,
+        "first_contact_reason": "ranked_list",
+        "timed_out": False,
+        "error": None,
+        "selected_artifacts": list(info.ranked or ()),
+        "cut_reason": "ranked_list",
+        "source": source | {"part": info.part, "lines": {"first": info.ranked_line}},
+    }
 
 
 def _times(route: Route, options: PacketOptions) -> dict[str, Any]:
@@ -134,8 +151,12 @@ def _answered(route: Route, roots: Roots) -> Iterator[str]:
 
 
 _QUOTED = re.compile(r"`([^`\s]{1,300})`|\]\(([^)\s]{1,300})\)")
-_BARE = re.compile(r"(?<![\w/.:])((?:[\w.\-]+/)+[\w.\-]+\.\w{1,8}|[\w\-]+\.(?:py|js|ts|md|c|h|rs|go|java|cs|toml|json|ya?ml))\b")
-_FILE = re.compile(r"(?:[^\s/\\:*?\"<>|()]+[/\\])*[^\s/\\:*?\"<>|()]+\.[A-Za-z0-9]{1,8}(?::\d+(?:[-:]\d+)*)?")
+_BARE = re.compile(
+    r"(?<![\w/.:])((?:[\w.\-]+/)+[\w.\-]+\.\w{1,8}|[\w\-]+\.(?:py|js|ts|md|c|h|rs|go|java|cs|toml|json|ya?ml))\b"
+)
+_FILE = re.compile(
+    r"(?:[^\s/\\:*?\"<>|()]+[/\\])*[^\s/\\:*?\"<>|()]+\.[A-Za-z0-9]{1,8}(?::\d+(?:[-:]\d+)*)?"
+)
 
 
 def files_in_text(text: str) -> Iterator[str]:
@@ -173,5 +194,5 @@ def _source(route: Route, format_name: str, file: str) -> dict[str, Any]:
 
 
 def _storable(name: str) -> str:
-    """A file name that is not valid Unicode is spelled with escapes."""
+    """Spell a file name that is not valid Unicode with escapes."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from wayproof.capture.adapter import Format, Head, Sessions, head_of
 from wayproof.capture.lines import Source
+from wayproof.capture.trec import looks_like_qrels
 from wayproof.errors import InputError
 
 __all__ = ["FORMATS", "adapter_of", "detect", "formats", "read_log"]
@@ -21,6 +22,7 @@ FORMATS: dict[str, str] = {
     "atif": "wayproof.capture.formats.atif",
     "openhands": "wayproof.capture.formats.openhands",
     "gemini": "wayproof.capture.formats.gemini",
+    "trec-run": "wayproof.capture.formats.trec_run",
 }
 """Name of each format and the module that reads it."""
 
@@ -51,6 +53,12 @@ def detect(source: Source) -> str | None:
     for name in FORMATS:
         if adapter_of(name).claims(head):
             return name
+    if head.kind == "text" and looks_like_qrels(head.text):
+        raise InputError(
+            "these are TREC relevance judgments, which make tasks and not packets",
+            file=source.name,
+            mend="wayproof capture trec-import QRELS --out tasks.jsonl",
+        )
     raise InputError(
         "no known log format",
         file=source.name,

@@ -79,7 +79,8 @@ _TIMED_OUT = re.compile(
 )
 _REFUSED = re.compile(
     r"(?:The user doesn't want to (?:proceed|take this action)|User rejected tool use"
-    r"|\[Request interrupted by user|(?:[\w ]{0,40})(?:rejected|aborted|cancelled|denied) by (?:the )?user"
+    r"|\[Request interrupted by user"
+    r"|(?:[\w ]{0,40})(?:rejected|aborted|cancelled|denied) by (?:the )?user"
     r"|User denied|The user rejected|User cancelled)",
     re.IGNORECASE,
 )
@@ -87,7 +88,7 @@ _HEADER_CHARS = 600
 
 
 def _header(text: str) -> str:
-    """What a tool put before a command's own output: up to ``Output:``, else one line."""
+    """Return what a tool put before a command's output: up to ``Output:``, else one line."""
     start = text[:_HEADER_CHARS].lstrip()
     before, mark, _ = start.partition("\nOutput:")
     return before if mark else start.split("\n", 1)[0]
@@ -136,9 +137,10 @@ def first_line(text: str, limit_chars: int = 300) -> str:
 
 UNREAD_WORDS = ("No such file", "Is a directory", "Permission denied", "Not a directory")
 _UNREAD = re.compile(
-    r"^(?:/\S*/)?(?:bash: |zsh: |sh: )?(?:line \d+: )?[a-z]+: (?:can't (?:read|open) |cannot (?:open|access|read) |"
-    r"error reading |r )?['‘\"]?(.+?)['’\"]?(?: for reading)?: (?:No such file|Is a directory|"
-    r"Permission denied|Not a directory)",
+    r"^(?:/\S*/)?(?:bash: |zsh: |sh: )?(?:line \d+: )?[a-z]+: "
+    r"(?:can't (?:read|open) |cannot (?:open|access|read) |error reading )?"
+    r"['\u2018\"]?(.+?)['\u2019\"]?(?: for reading)?: "
+    r"(?:No such file|Is a directory|Permission denied|Not a directory)",
     re.MULTILINE,
 )
 
@@ -200,13 +202,17 @@ def _output_lines(text: str) -> Iterator[str]:
 def _searched(command: Simple, text: str) -> Iterator[Named]:
     words = command.words
     names_only = any(
-        re.fullmatch(r"-[a-zA-Z]*[lL][a-zA-Z]*|--files-with-matches|--files-without-match", word or "")
+        re.fullmatch(
+            r"-[a-zA-Z]*[lL][a-zA-Z]*|--files-with-matches|--files-without-match", word or ""
+        )
         for word in words
     )
     operands = positional(words, _SEARCH_VALUES)
     explicit = any(word in {"-e", "-f"} for word in words)
     files = operands if explicit else operands[1:]
-    recursive = any(re.fullmatch(r"-[a-zA-Z]*[rRH][a-zA-Z]*|--recursive", word or "") for word in words)
+    recursive = any(
+        re.fullmatch(r"-[a-zA-Z]*[rRH][a-zA-Z]*|--recursive", word or "") for word in words
+    )
     if names_only:
         for line in _output_lines(text):
             if line:
@@ -246,8 +252,14 @@ def _ls(command: Simple, text: str) -> Iterator[Named]:
         name = _ls_name(line) if is_long else line
         if name not in {".", ".."} and not name.endswith("/"):
             single = folder.rsplit("/", 1)[-1] == name or folder == name
-            yield Named("listed", folder if single else f"{folder.rstrip('/')}/{name}".lstrip("/")
-                        if not folder.startswith("/") else f"{folder.rstrip('/')}/{name}")
+            yield Named(
+                "listed",
+                folder
+                if single
+                else f"{folder.rstrip('/')}/{name}".lstrip("/")
+                if not folder.startswith("/")
+                else f"{folder.rstrip('/')}/{name}",
+            )
 
 
 def _ls_name(line: str) -> str:
@@ -257,7 +269,7 @@ def _ls_name(line: str) -> str:
         r"(?:\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d\S* \S+)?|\S+\s+\d+\s+[\d:]+)\s(.*)$",
         line,
     )
-    return (found[1] if found else line.split()[-1]).split(" -> ")[0]
+    return (found[1] if found else line.rsplit(maxsplit=1)[-1]).split(" -> ")[0]
 
 
 _TREE_ENTRY = re.compile(r"^(\s*)- (.*)$")

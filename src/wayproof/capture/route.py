@@ -13,7 +13,6 @@ import msgspec
 
 from wayproof.capture import results
 from wayproof.capture.commands import SEARCHERS, git_words, unwrapped
-from wayproof.capture.ids import stable_id
 from wayproof.capture.session import (
     MAIN_THREAD,
     Answer,
@@ -478,9 +477,9 @@ class SessionCutter:
         known = {spawn.parent_call for spawn in self._spawns}
         for thread in list(self._threads.values()):
             for step in thread.steps:
-                if step.purpose == "delegate" and step.call_id not in known:
-                    if step.child is None or step.child not in self._threads:
-                        yield step
+                known_child = step.child is not None and step.child in self._threads
+                if step.purpose == "delegate" and step.call_id not in known and not known_child:
+                    yield step
 
     def finish(self) -> Route:
         """Return the route; the log has ended."""
@@ -490,9 +489,7 @@ class SessionCutter:
 class _Finish:
     """Put the threads of a session together: a delegated call stands for its child's calls."""
 
-    def __init__(
-        self, info: SessionInfo, threads: dict[str, _Thread], spawns: list[Spawn]
-    ) -> None:
+    def __init__(self, info: SessionInfo, threads: dict[str, _Thread], spawns: list[Spawn]) -> None:
         self._info = info
         self._threads = threads
         self._spawns = spawns

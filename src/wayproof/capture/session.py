@@ -49,6 +49,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
         the first genuine one; where it doesn't, at the start of the log.
     part
         Which run of it, where one log holds several (``epoch 2``).
+    ranked, ranked_line
+        The ids of a ranked list, which has no events, and its first line.
     started_ms
         When the session began, where the log says so apart from its events.
     parent_session
@@ -65,6 +67,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     root: str | None = None
     prompts_logged: bool = True
     part: str | None = None
+    ranked: tuple[str, ...] | None = None
+    ranked_line: int = 0
     started_ms: float | None = None
     parent_session: str | None = None
     origin: str | None = None

@@ -91,7 +91,9 @@ _EDITORS = frozenset({
     "editor", "strreplacebasededittool20250728", "texteditor20250124",
 })  # fmt: skip
 _VIEWING = frozenset({"view", "open", "read", "view_range", "cat"})
-_NAMESPACE = re.compile(r"^(?:mcp__.*?__|mcp_[a-z0-9]+_(?=.*_)|functions?[.:/]|default_api[.:])", re.I)
+_NAMESPACE = re.compile(
+    r"^(?:mcp__.*?__|mcp_[a-z0-9]+_(?=.*_)|functions?[.:/]|default_api[.:])", re.IGNORECASE
+)
 
 _PATH_KEYS = (
     "file_path", "path", "filePath", "absolute_path", "abs_path", "filename", "file_name", "file",
@@ -129,18 +131,15 @@ def tool_of(name: str, arguments: Mapping[str, Any] | str | None = None) -> Tool
             return Tool(bare, "other")
         return Tool(bare, "read" if verb in _VIEWING else "mutation")
     purpose = _PURPOSES.get(bare, "other")
-    if purpose in {"mutation", "plan"} and isinstance(arguments, Mapping):
-        purpose = _by_input(bare, purpose, arguments)
+    if purpose == "mutation" and isinstance(arguments, Mapping) and _is_plan(arguments):
+        purpose = "plan"
     return Tool(bare, purpose)
 
 
-def _by_input(bare: str, purpose: Purpose, arguments: Mapping[str, Any]) -> Purpose:
-    if purpose == "mutation":
-        # A plan that an agent keeps in its own plan folder changes nothing of the work.
-        path = next((arguments[key] for key in _PATH_KEYS if key in arguments), None)
-        if isinstance(path, str) and "/.claude/plans/" in path.replace("\\", "/"):
-            return "plan"
-    return purpose
+def _is_plan(arguments: Mapping[str, Any]) -> bool:
+    """Whether a file is a plan in the agent's own plan folder: that changes no work."""
+    path = next((arguments[key] for key in _PATH_KEYS if key in arguments), None)
+    return isinstance(path, str) and "/.claude/plans/" in path.replace("\\", "/")
 
 
 def command_of(arguments: Mapping[str, Any] | str | None) -> str | list[Any] | None:

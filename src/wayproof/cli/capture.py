@@ -17,8 +17,8 @@ _VERBS_HELP = """\
 other uses of the same position:
   wayproof capture formats [--json]     the log formats: how each is told, what it can't know
   wayproof capture inspect LOG…         a readable timeline: first contact, selections, cut
-  wayproof capture trec-import QRELS RUN --draft-tasks TASKS --out PACKETS
-                                        TREC relevance judgments and ranked lists
+  wayproof capture trec-import QRELS [RUN…] [--tasks-out TASKS] --out FILE
+                                        TREC qrels to tasks, runs to packets
   wayproof capture trec-export FILE --out RUN
                                         tasks to qrels, packets to a run, by what FILE holds
 
@@ -64,8 +64,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="native",
         help="wall_ms from the log's own measurements (default) or from timestamps",
     )
-    parser.add_argument("--min-relevance", metavar="N", type=int, default=1,
-                        help="trec-import: judged relevant from this grade on (default: 1)")  # fmt: skip
+    parser.add_argument(
+        "--min-relevance",
+        metavar="N",
+        type=int,
+        default=1,
+        help="trec-import: judged relevant from this grade on (default: 1)",
+    )
+    parser.add_argument("--tasks-out", metavar="FILE", help="trec-import: where the tasks go")
+    parser.add_argument(
+        "--attempt",
+        metavar="N",
+        type=int,
+        default=1,
+        help="trec-export: which attempt's packets (default: 1)",
+    )
     parser.add_argument("--draft-tasks", metavar="FILE", help="write task drafts to fill in")
     parser.add_argument("--report", metavar="FILE", help="write what was read and left out as JSON")
     parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")

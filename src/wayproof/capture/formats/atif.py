@@ -40,8 +40,10 @@ FORMAT = Format(
         "version": "native",
     },
     limits=(
-        "No error flag, duration or working directory: failures are read from the tool's own "
-        "phrases, and a result without one counts as neither good nor bad.",
+        (
+            "No error flag, duration or working directory: failures are read from the tool's own "
+            "phrases, and a result without one counts as neither good nor bad."
+        ),
     ),
 )
 
@@ -49,7 +51,7 @@ _any = msgspec.json.Decoder()
 
 
 def claims(head: Head) -> bool:
-    """A document that names its schema, or one of the same shape without the name."""
+    """Tell a document that names its schema, or one of the same shape without the name."""
     version = head.member("schema_version")
     if isinstance(version, str) and version.upper().startswith("ATIF"):
         return True
@@ -69,7 +71,7 @@ def read(source: Source, sessions: Sessions) -> None:
         return
     cutter = sessions.of(f"{source.name}\0atif")
     _describe(log, cutter)
-    _Steps(source, cutter, log).take(log["steps"], MAIN_THREAD, None, depth=0)
+    _Steps(source, cutter, log).take(log["steps"], MAIN_THREAD, depth=0)
 
 
 def _describe(log: Mapping[str, Any], cutter: SessionCutter) -> None:
@@ -102,7 +104,7 @@ class _Steps:
             if isinstance(key, str)
         }
 
-    def take(self, steps: Any, thread: str, file: str | None, *, depth: int) -> None:
+    def take(self, steps: Any, thread: str, *, depth: int) -> None:
         """Hand over the events of some steps."""
         for number, step in enumerate(steps if isinstance(steps, list) else [], start=1):
             if not isinstance(step, dict):
@@ -173,7 +175,7 @@ class _Steps:
                 child, file = self._beside(ref.get("trajectory_path"))
             if child is not None:
                 self._cutter.feed(Spawn(child=name, line=0, parent_call=call_id, file=file))
-                self.take(child.get("steps"), name, file, depth=depth + 1)
+                self.take(child.get("steps"), name, depth=depth + 1)
                 first = first or name
         return first
 
@@ -196,9 +198,7 @@ def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
         yield from (one for one in value if isinstance(one, Mapping))
 
 
-def _calls(
-    step: dict[str, Any], number: int, time_ms: float | None, thread: str
-) -> Iterator[Call]:
+def _calls(step: dict[str, Any], number: int, time_ms: float | None, thread: str) -> Iterator[Call]:
     for place, call in enumerate(_mappings(step.get("tool_calls"))):
         name, call_id = call.get("function_name"), call.get("tool_call_id")
         arguments = call.get("arguments")

@@ -13,7 +13,16 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, Sessions, decoded, first_byte, text_of
+from wayproof.capture.adapter import (
+    ABSENT,
+    BAD_JSON,
+    Format,
+    Head,
+    Sessions,
+    decoded,
+    first_byte,
+    text_of,
+)
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Problems, Source
@@ -52,8 +61,10 @@ FORMAT = Format(
         "version": "native",
     },
     limits=(
-        "Only some tools log a duration (Glob, Grep, WebFetch): a route with a Read or Bash "
-        "call has no wall_ms, and says how much of it was measured.",
+        (
+            "Only some tools log a duration (Glob, Grep, WebFetch): a route with a Read or Bash "
+            "call has no wall_ms, and says how much of it was measured."
+        ),
         "A time-out is read from the tool's own phrase.",
     ),
 )
@@ -221,7 +232,7 @@ class _Reader:
         return cutter
 
     def _continued(self, line: _Line) -> SessionCutter | None:
-        """A new session id whose first line hangs on a known line is the old session."""
+        """Return the session that a new id continues: its first line hangs on a known one."""
         if line.parentUuid is None:
             return None
         for cutter in self._cutters.values():
@@ -301,23 +312,24 @@ class _Reader:
         folders = [path.parent / path.stem / "subagents", path.parent / session_id / "subagents"]
         if path.parent.name == "subagents":
             folders.append(path.parent)
-        named = {step.child for step in open_calls if step.child}
+        named = {step.child for step in open_calls if step.child and _is_name(step.child)}
         for name in sorted(named):
-            if "/" not in name and "\0" not in name:
-                for folder in (*folders, path.parent):
-                    if (folder / f"agent-{name}.jsonl").is_file():
-                        yield name, folder / f"agent-{name}.jsonl"
-                        break
+            files = (folder / f"agent-{name}.jsonl" for folder in (*folders, path.parent))
+            file = next((one for one in files if one.is_file()), None)
+            if file is not None:
+                yield name, file
         if any(step.child is None for step in open_calls):
-            for folder in dict.fromkeys(folders):
-                for file in sorted(folder.glob("agent-*.jsonl")) if folder.is_dir() else []:
-                    name = file.stem.removeprefix("agent-")
-                    if name not in named and file != path:
-                        yield name, file
+            for file in _agent_files(folders):
+                name = file.stem.removeprefix("agent-")
+                if name not in named and file != path:
+                    yield name, file
 
     def _read_child(self, cutter: SessionCutter, name: str, path: Path) -> None:
-        shown = str(Path(self._source.name).parent / path.relative_to(self._source.path.parent)) \
-            if path.is_relative_to(self._source.path.parent) else str(path)
+        shown = (
+            str(Path(self._source.name).parent / path.relative_to(self._source.path.parent))
+            if path.is_relative_to(self._source.path.parent)
+            else str(path)
+        )
         child = Source(path, name=shown, problems=self._source.problems)
         begun = False
         for number, line in child.records(_line):
@@ -336,8 +348,19 @@ class _Reader:
             _Events(child, cutter, name).take(number, line)
 
 
+def _is_name(text: str) -> bool:
+    """Whether an agent's id may stand in a file name."""
+    return text.replace("-", "").replace("_", "").isalnum()
+
+
+def _agent_files(folders: list[Path]) -> Iterator[Path]:
+    for folder in dict.fromkeys(folders):
+        if folder.is_dir():
+            yield from sorted(folder.glob("agent-*.jsonl"))
+
+
 def _meta_parent(path: Path) -> str | None:
-    """The calling tool's id, where ``agent-<id>.meta.json`` has it."""
+    """Return the calling tool's id, where ``agent-<id>.meta.json`` has it."""
     meta = path.with_suffix(".meta.json")
     if not meta.is_file():
         return None
@@ -399,9 +422,7 @@ class _Events:
         if said:
             if self._thread == MAIN_THREAD and self._cutter.info.origin is None:
                 self._cutter.info.origin = line.uuid
-            self._cutter.feed(
-                Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread)
-            )
+            self._cutter.feed(Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread))
 
     def _answer(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
         if line.isApiErrorMessage:
@@ -508,5 +529,3 @@ def _lines(file: _File) -> tuple[int, int] | None:
     if start is None or count is None or count < 1 or start < 1 or count == file.totalLines:
         return None
     return (start, start + count - 1)
-
-

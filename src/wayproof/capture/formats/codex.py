@@ -62,8 +62,10 @@ FORMAT = Format(
         "version": "native",
     },
     limits=(
-        "In code mode a call holds JavaScript and no log names the commands in it: the "
-        "first contact is null (code_mode).",
+        (
+            "In code mode a call holds JavaScript and no log names the commands in it: the "
+            "first contact is null (code_mode)."
+        ),
         "Exit status and duration stand in the output's text.",
         "Legacy logs name the working directory only inside the environment context.",
     ),
@@ -304,7 +306,7 @@ class _Reader:
         )
 
     def _command_end(self, number: int, item: _Item, time_ms: float | None) -> None:
-        """A typed event beside the output, in logs that keep such events."""
+        """Take a typed event beside the output, in logs that keep such events."""
         text = text_of(decoded(item.aggregated_output)) or text_of(decoded(item.formatted_output))
         duration_ms = _duration_ms(decoded(item.duration))
         code = item.exit_code
@@ -462,9 +464,8 @@ def _duration_ms(value: Any) -> float | None:
 
 
 def _agent_id(text: str) -> str | None:
-    """A spawned agent's thread, from the output of the call that spawned it."""
+    """Return a spawned agent's thread, from the output of the call that spawned it."""
     if len(text) > 4096 or "agent_id" not in text:
         return None
     found = re.search(r'"agent_id"\s*:\s*"([^"]{1,100})"', body_text(text))
     return found[1] if found else None
-

@@ -76,8 +76,10 @@ def claims(head: Head) -> bool:
         kind = record.get("type")
         if kind in {"thread.started", "turn.started", "turn.completed", "turn.failed"}:
             return True
-        if isinstance(kind, str) and kind.startswith("item.") and isinstance(
-            record.get("item"), dict
+        if (
+            isinstance(kind, str)
+            and kind.startswith("item.")
+            and isinstance(record.get("item"), dict)
         ):
             return True
     return False

@@ -51,7 +51,7 @@ _KEPT_CHARS = 1 << 16
 
 
 def claims(head: Head) -> bool:
-    """A recording as a document or as lines."""
+    """Tell a recording, as a document or as lines."""
     if head.has("messages") and (head.has("sessionId") or head.has("projectHash")):
         return True
     for record in head.records[:50]:
@@ -68,8 +68,9 @@ def read(source: Source, sessions: Sessions) -> None:
     """Hand over the one session of a recording."""
     with source.open() as file:
         first = file.readline(1 << 16)
-    replay = _Replay(source)
-    if _is_line(first):
+    lines = _is_line(first)
+    replay = _Replay(source, document=not lines)
+    if lines:
         for number, record in source.records(_any):
             replay.take(number, record)
     else:
@@ -85,14 +86,15 @@ def _is_line(first: bytes) -> bool:
     try:
         return isinstance(_any.decode(first), dict)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return not first.strip() in {b"{", b"["} and b'"' in first and first.startswith(b'{"')
+        return first.strip() not in {b"{", b"["} and b'"' in first and first.startswith(b'{"')
 
 
 class _Replay:
-    """The recording's state after all its lines."""
+    """The recording's state after all its lines; a document's messages count from 1."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, document: bool) -> None:
         self._source = source
+        self._document = document
         self._about: dict[str, Any] = {}
         self._messages: dict[str, tuple[int, dict[str, Any]]] = {}
 
@@ -129,8 +131,8 @@ class _Replay:
         self._about |= {key: value for key, value in patch.items() if key != "messages"}
         if isinstance(patch.get("messages"), list):
             kept, self._messages = self._messages, {}
-            for message in patch["messages"]:
-                self._put(number, message)
+            for place, message in enumerate(patch["messages"], start=1):
+                self._put(place if self._document else number, message)
             for key, (line, _) in kept.items():
                 if key in self._messages:
                     self._messages[key] = (line, self._messages[key][1])
@@ -156,7 +158,8 @@ class _Replay:
 
 def _reduced(message: dict[str, Any]) -> dict[str, Any]:
     """Keep what events need: long outputs are not held while the replay goes on."""
-    kept = {key: message[key] for key in ("type", "content", "timestamp") if key in message}
+    names = ("type", "content", "timestamp")
+    kept: dict[str, Any] = {name: message[name] for name in names if name in message}
     calls = message.get("toolCalls")
     if isinstance(calls, list):
         kept["toolCalls"] = [_reduced_call(call) for call in calls if isinstance(call, dict)]
@@ -244,11 +247,13 @@ def _result(number: int, place: int, call: dict[str, Any]) -> Result:
     )
 
 
-_PRINTED = re.compile(r"(?:^|\n)(?:Output|Stdout): (.*?)(?:\n(?:Error|Stderr|Exit Code): |\Z)", re.DOTALL)
+_PRINTED = re.compile(
+    r"(?:^|\n)(?:Output|Stdout): (.*?)(?:\n(?:Error|Stderr|Exit Code): |\Z)", re.DOTALL
+)
 
 
 def _printed(text: str) -> str:
-    """A shell tool wraps a command's output in labelled lines."""
+    """Return a command's output without the labelled lines that a shell tool puts around it."""
     found = _PRINTED.search(text)
     return found[1] if found else text
 

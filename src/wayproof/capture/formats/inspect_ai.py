@@ -8,7 +8,7 @@ texts stand apart as ``attachment://`` references.
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Raw
@@ -71,7 +71,7 @@ _any = msgspec.json.Decoder()
 
 
 def claims(head: Head) -> bool:
-    """An archive, or a document with ``eval`` and samples (or a plan)."""
+    """Tell an archive, or a document with ``eval`` and samples (or a plan)."""
     if head.kind == "zip":
         return True
     return head.has("eval") and (head.has("samples") or head.has("plan") or head.has("results"))
@@ -170,7 +170,7 @@ def _zstd_member(source: Source, file: BinaryIO, member: zipfile.ZipInfo) -> byt
     packed = file.read(member.compress_size)
     try:
         plain = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-        return cast("bytes", plain.read(_MAX_SAMPLE_BYTES))
+        return plain.read(_MAX_SAMPLE_BYTES)
     except zstandard.ZstdError as error:
         source.bad(0, f"{member.filename}: damaged ({error})")
         return None
@@ -282,7 +282,7 @@ class _Events:
                 self._model(number, event, self._thread(event, thread))
 
     def _thread(self, event: dict[str, Any], thread: str) -> str:
-        """The delegating call in whose span an event lies."""
+        """Return the delegating call in whose span an event lies."""
         span = event.get("span_id")
         current = self._parents.get(span) if isinstance(span, str) else None
         for _ in range(100):
@@ -325,7 +325,12 @@ class _Events:
             )
         )
         nested = event.get("events")
-        if isinstance(nested, list) and nested and isinstance(event.get("agent"), str) and depth < 8:
+        if (
+            isinstance(nested, list)
+            and nested
+            and isinstance(event.get("agent"), str)
+            and depth < 8
+        ):
             self._each(nested, key, depth + 1)
         if event.get("pending"):
             return

@@ -41,8 +41,10 @@ FORMAT = Format(
     },
     limits=(
         "No durations: wall_ms is absent. Only version 2 has timestamps.",
-        "A bare list names no working directory: relative paths are taken as relative to "
-        "the repository root.",
+        (
+            "A bare list names no working directory: relative paths are taken as relative to "
+            "the repository root."
+        ),
     ),
 )
 
@@ -231,7 +233,7 @@ def _outcome(text: str, extra: dict[str, Any]) -> Outcome:
 
 
 def _output(text: str, extra: dict[str, Any]) -> str:
-    """What the command printed, without the tags around it."""
+    """Return what the command printed, without the tags around it."""
     raw = extra.get("raw_output")
     if isinstance(raw, str):
         return raw

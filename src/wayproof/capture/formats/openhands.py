@@ -64,9 +64,9 @@ def _events_like(records: list[Any]) -> bool:
         kind = record.get("kind")
         if isinstance(kind, str) and (kind.endswith("Event") or "Observation" in kind):
             return True
-        if "source" in record and ("action" in record or "observation" in record):
-            if isinstance(record.get("action"), str) or isinstance(record.get("observation"), str):
-                return True
+        acts = [record.get("action"), record.get("observation")]
+        if "source" in record and any(isinstance(one, str) for one in acts):
+            return True
     return False
 
 
@@ -178,9 +178,7 @@ def _v1(
         yield Failure(error=first_line(said), line=number)
 
 
-def _v1_call(
-    number: int, event: dict[str, Any], time_ms: float | None, cwd: str | None
-) -> Call:
+def _v1_call(number: int, event: dict[str, Any], time_ms: float | None, cwd: str | None) -> Call:
     action = _mapping(event.get("action"))
     call = _mapping(event.get("tool_call"))
     arguments: Any = call.get("arguments")
@@ -328,7 +326,9 @@ def _asked(metadata: Mapping[str, Any]) -> tuple[str | None, dict[str, Any] | No
         calls = _mapping(_mapping(choice).get("message")).get("tool_calls")
         for call in calls if isinstance(calls, list) else []:
             function = _mapping(_mapping(call).get("function"))
-            if _mapping(call).get("id") != call_id or not isinstance(function.get("arguments"), str):
+            if _mapping(call).get("id") != call_id or not isinstance(
+                function.get("arguments"), str
+            ):
                 continue
             try:
                 arguments = _any.decode(function["arguments"])

@@ -50,8 +50,10 @@ FORMAT = Format(
         "version": "native",
     },
     limits=(
-        "Arguments, results and prompts are there only with content capture on; without it "
-        "the first contact is null (arguments_not_logged).",
+        (
+            "Arguments, results and prompts are there only with content capture on; without it "
+            "the first contact is null (arguments_not_logged)."
+        ),
         "No working directory: say --repo-root where tools were given absolute paths.",
     ),
 )
@@ -154,7 +156,7 @@ class _Seen(msgspec.Struct, kw_only=True):
 
 
 def claims(head: Head) -> bool:
-    """Requests in lines, or one request as a document."""
+    """Tell requests in lines, or one request as a document."""
     if any(head.has(key) for key in ("resourceSpans", "resource_spans")):
         return True
     return any("resourceSpans" in one or "resource_spans" in one for one in head.records[:20])
@@ -173,7 +175,9 @@ def read(source: Source, sessions: Sessions) -> None:
     for key, group in _conversations(spans).items():
         cutter = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
         cutter.info.session_id = key
-        cutter.info.started_ms = min((one.start_ns / 1e6 for one in group if one.start_ns), default=None)
+        cutter.info.started_ms = min(
+            (one.start_ns / 1e6 for one in group if one.start_ns), default=None
+        )
         cutter.info.agent_version = next((one.version for one in group if one.version), None)
         for event in _Conversation(group, cutter).events():
             cutter.feed(event)
@@ -206,10 +210,8 @@ def _plain(value: _Value | None, depth: int = 0) -> Any:
     for plain in (value.stringValue, value.string_value, value.boolValue):
         if plain is not None:
             return plain
-    if value.intValue is not None:
-        return _integer(value.intValue)
-    if value.doubleValue is not None:
-        return value.doubleValue
+    if value.intValue is not None or value.doubleValue is not None:
+        return value.doubleValue if value.intValue is None else _integer(value.intValue)
     if value.arrayValue is not None:
         return [_plain(one, depth + 1) for one in value.arrayValue.values]
     if value.kvlistValue is not None:
@@ -275,12 +277,13 @@ def _seen(span: _Span, number: int, order: int, version: str | None) -> _Seen | 
 
 def _from_events(span: _Span) -> dict[str, Any]:
     """Messages may stand in an event's attributes instead of the span's."""
-    found: dict[str, Any] = {}
-    for event in span.events:
-        for key, value in _named(event.attributes).items():
-            if key in {"gen_ai.input.messages", "gen_ai.output.messages"}:
-                found[key] = value
-    return found
+    wanted = {"gen_ai.input.messages", "gen_ai.output.messages"}
+    return {
+        key: value
+        for event in span.events
+        for key, value in _named(event.attributes).items()
+        if key in wanted
+    }
 
 
 def _error(span: _Span, attributes: Mapping[str, Any]) -> str | None:
@@ -335,7 +338,7 @@ class _Conversation:
         yield from self._failed()
 
     def _thread(self, span: _Seen) -> str:
-        """The delegating tool span that a span lies under, if any."""
+        """Return the delegating tool span that a span lies under, if any."""
         parent, hops = self._by_id.get(span.parent), 0
         while parent is not None and hops < 100:
             if parent.operation == "execute_tool" and _delegates(parent):
@@ -354,7 +357,7 @@ class _Conversation:
     _first_prompt = True
 
     def _failed(self) -> Iterator[Failure]:
-        """The outermost agent's own error is the session's."""
+        """Yield the outermost agent's own error, which is the session's."""
         for span in self._spans:
             outermost = span.parent not in self._by_id
             if span.operation == "invoke_agent" and outermost and span.error is not None:
@@ -395,8 +398,10 @@ def _tool(span: _Seen, thread: str, batch: str | None) -> Iterator[Any]:
 
 
 def _kept(result: Any) -> str:
-    """A result's text, bounded: spans wait in memory until their order is known."""
-    text = result if isinstance(result, str) else body_text(msgspec.Raw(msgspec.json.encode(result)))
+    """Bound a result's text: spans wait in memory until their order is known."""
+    text = (
+        result if isinstance(result, str) else body_text(msgspec.Raw(msgspec.json.encode(result)))
+    )
     return text[:_KEPT_CHARS]
 
 

@@ -84,11 +84,13 @@ _FAILURES = re.compile(
     re.IGNORECASE,
 )
 _NO_MATCH = re.compile(r"^No matches found", re.IGNORECASE)
-_TIMED_OUT = re.compile(r"^(?:EXECUTION TIMED OUT|.*cancelled because it took more than)", re.I)
+_TIMED_OUT = re.compile(
+    r"^(?:EXECUTION TIMED OUT|.*cancelled because it took more than)", re.IGNORECASE
+)
 
 
 def claims(head: Head) -> bool:
-    """A document with a trajectory of actions, or SWE-agent's history alone."""
+    """Tell a document with a trajectory of actions, or SWE-agent's history alone."""
     if head.has("trajectory"):
         steps = head.member("trajectory")
         if isinstance(steps, list):
@@ -131,7 +133,7 @@ def _describe(log: _Log, cutter: SessionCutter) -> None:
 
 
 def _prompt(history: list[_Message]) -> Iterator[str]:
-    """The first user message that is no demonstration."""
+    """Yield the first user message that is no demonstration."""
     for message in history:
         if message.role == "user" and not message.is_demo:
             text = text_of(decoded(message.content))
