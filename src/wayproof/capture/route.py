@@ -504,7 +504,7 @@ class _Finish:
         cut = self.cut or _quiet_end(main)
         navigation = [(step, below) for step, below in self.steps if step.navigates]
         first, below = navigation[0] if navigation else (None, False)
-        timed_out, error = _verdict([step for step, _ in navigation])
+        timed_out, error = _verdict([step for step, _ in navigation], cut)
         if main.failure is not None and cut.reason != "mutation":
             timed_out = timed_out or main.failure.timed_out
             error = main.failure.error or error
@@ -612,16 +612,18 @@ def _failed(step: Step) -> bool:
     return step.outcome is not None and (step.outcome.ok is False or step.outcome.timed_out)
 
 
-def _verdict(navigation: list[Step]) -> tuple[bool, str | None]:
-    """Whether the route timed out or erred: what its last batch with a known end did.
+def _verdict(navigation: list[Step], cut: Cut) -> tuple[bool, str | None]:
+    """Whether the route timed out or erred.
 
-    An error that the agent got over is none of the route's; one that it ended in is.
+    It did when nothing it tried succeeded, or when the log ends on a batch in which
+    nothing did. An error that the agent got over, on its way to an edit or an answer, is
+    none of the route's.
     """
     known = [step for step in navigation if step.outcome is not None and _known(step.outcome)]
     if not known:
         return False, None
     last = [step for step in known if step.batch == known[-1].batch]
-    if not all(_failed(step) for step in last):
+    if not all(map(_failed, last if cut.reason == "end_of_log" else known)):
         return False, None
     outcomes = [step.outcome for step in last if step.outcome is not None]
     timed_out = any(outcome.timed_out for outcome in outcomes)

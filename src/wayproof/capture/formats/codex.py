@@ -171,11 +171,11 @@ class _Reader:
         session = decoded(document.session)
         if isinstance(session, Mapping):
             self._meta(session)
-        for raw in document.items:
+        for number, raw in enumerate(document.items, start=1):
             try:
-                self._line(1, _item.decode(raw))
+                self._line(number, _item.decode(raw))
             except BAD_JSON as error:
-                self._source.bad(1, f"an item that can't be read ({error})")
+                self._source.bad(1, f"item {number} can't be read ({error})")
 
     def _line(self, number: int, line: _Item) -> None:
         if line.type == "session_meta":
