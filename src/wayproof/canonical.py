@@ -8,6 +8,7 @@ against each other).
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ __all__ = [
     "canonical_number",
     "decode_record_line",
     "record_bytes",
+    "record_lines",
     "sha256_hex",
 ]
 
@@ -35,8 +37,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     units and bytes sort alike), which makes the plain encoding canonical.
     """
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record as plain JSON values: what a reader of its bytes would get."""
+        return dict(msgspec.json.decode(_encode(self)))
+
 
 _encode = msgspec.json.Encoder().encode
+_encode_lines = msgspec.json.Encoder().encode_lines
 _R = TypeVar("_R", bound=Record)
 
 
@@ -66,6 +73,11 @@ def canonical_bytes(value: Any) -> bytes:
 def record_bytes(record: Record) -> bytes:
     """Encode a record as RFC 8785 bytes (see the module's docstring for why it may)."""
     return _encode(record)
+
+
+def record_lines(records: Sequence[Record]) -> bytes:
+    """Encode records as canonical JSON Lines, each ended by LF."""
+    return _encode_lines(records)
 
 
 def canonical_number(value: float) -> int | float:

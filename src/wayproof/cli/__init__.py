@@ -13,7 +13,16 @@ from typing import NamedTuple, NoReturn
 
 from wayproof._version import __version__
 
-__all__ = ["COMMANDS", "Command", "build_parser", "main"]
+__all__ = [
+    "COMMANDS",
+    "Command",
+    "CommandParser",
+    "build_parser",
+    "main",
+    "parse",
+    "run_safely",
+    "write_json",
+]
 
 
 class Command(NamedTuple):
@@ -38,7 +47,7 @@ EXIT_STATUS_HELP = (
 )
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """argparse with one message per error, no usage dump, and no abbreviations."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -46,6 +55,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
+        """Say one line on stderr and leave with status 2."""
         from wayproof.text import harmless
 
         self.exit(2, f"{self.prog}: {harmless(message)} (see '{self.prog} --help')\n")
@@ -57,7 +67,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     Without ``only`` every command is listed and none is imported, which is all that
     ``wayproof --help`` needs.
     """
-    parser = _Parser(
+    parser = CommandParser(
         prog="wayproof",
         description="Evidence about an agent's first move, and its recovery after a refusal.",
         epilog=EXIT_STATUS_HELP,
@@ -73,21 +83,32 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def _chosen(arguments: Sequence[str]) -> str | None:
-    return next((argument for argument in arguments if argument in COMMANDS), None)
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace | int:
+    """Parse arguments; an int is the status of a ``--help``, ``--version`` or usage error."""
+    try:
+        return parser.parse_args(list(arguments))
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: the sole place where errors become text."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    only = _chosen(arguments[:1])
-    parser = build_parser(only)
-    try:
-        args = parser.parse_args(arguments)
-    except SystemExit as stop:  # argparse's --help, --version and errors
-        return int(stop.code or 0)
+    only = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    args = parse(build_parser(only), arguments)
+    if isinstance(args, int):
+        return args
     module = import_module(COMMANDS[args.command].module)
     return run_safely(lambda: int(module.run(args)))
+
+
+def write_json(value: object) -> None:
+    """Write a JSON document to stdout, in UTF-8 whatever the locale, readable and stable."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
 
 
 def run_safely(command: Callable[[], int]) -> int:

@@ -1,0 +1,272 @@
+"""``wayproof fitness``: score captured packets against typed tasks."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wayproof.cli import CommandParser, parse, run_safely, write_json
+
+if TYPE_CHECKING:
+    from wayproof.fitness.gates import Gate
+
+__all__ = ["build_parser", "configure", "main", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands and their arguments."""
+    actions = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="action", required=True
+    )
+    _configure_benchmark(
+        actions.add_parser(
+            "evaluate-benchmark",
+            help="score one benchmark document",
+            description="Score one benchmark document: {suite, cases: [{task, packet}]}.",
+        )
+    )
+    _configure_fixtures(
+        actions.add_parser(
+            "evaluate-fixtures",
+            help="hold a folder of cases against their expectations",
+            description="Run every case file of a folder and hold it against what it expects. "
+            "Nothing is written.",
+        )
+    )
+    _configure_score(
+        actions.add_parser(
+            "score",
+            help="score a packets file against a tasks file",
+            description="Join tasks and packets (JSON Lines, plain or gzip) by task_id, score "
+            "each pair, and write a bundle. A task without packet is scored as route_error.",
+        )
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the data alone, as JSON")
+
+
+def _configure_benchmark(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--benchmark", metavar="FILE", type=Path, required=True, help="the document ('-': stdin)"
+    )
+    _add_json(parser)
+
+
+def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--input", metavar="DIR", type=Path, help="folder of case files")
+    source.add_argument(
+        "--builtin", action="store_true", help="the four public cases that ship with wayproof"
+    )
+    _add_json(parser)
+
+
+def _configure_score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tasks", metavar="T", type=Path, required=True, help="tasks file, a task a line"
+    )
+    parser.add_argument(
+        "--packets", metavar="P", type=Path, required=True, help="packets file ('-': stdin)"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder for the bundle (none: nothing is written)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
+    parser.add_argument("--suite", metavar="NAME", help="name that the summary carries")
+    parser.add_argument(
+        "--ignore-unknown",
+        action="store_true",
+        help="set packets without task aside and count them, instead of refusing them",
+    )
+    parser.add_argument(
+        "--summary-only", action="store_true", help="write no results.jsonl and debts.jsonl"
+    )
+    parser.add_argument(
+        "--processes",
+        metavar="N",
+        type=process_count,
+        default=1,
+        help="share the work; the bytes stay the same (default: 1)",
+    )
+    gates = parser.add_argument_group("gates", "exit 1 when one fails, each on a line of its own")
+    gates.add_argument("--min-sufficient", metavar="RATE", help="share of sufficient results")
+    gates.add_argument(
+        "--max-debts",
+        metavar="CLASS=N",
+        action="append",
+        default=[],
+        help="sufficiency=N or latency=N; may be repeated",
+    )
+    gates.add_argument("--max-p95-ms", metavar="N", help="95th percentile of the wall times")
+    gates.add_argument("--max-unmeasured", metavar="N", help="results without wall time")
+    _add_json(parser)
+
+
+def process_count(text: str) -> int:
+    """Read ``--processes``: a whole number from 1 to the pool's maximum."""
+    from wayproof.workers import MAX_PROCESSES
+
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_PROCESSES:
+        msg = f"expected a whole number from 1 to {MAX_PROCESSES}, found {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser of ``python -m wayproof.fitness``."""
+    parser = CommandParser(
+        prog="wayproof fitness", description="Score captured route packets against typed tasks."
+    )
+    configure(parser)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a fitness command and return its exit status."""
+    args = parse(build_parser(), sys.argv[1:] if argv is None else argv)
+    return args if isinstance(args, int) else run_safely(lambda: run(args))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chosen subcommand."""
+    if args.action == "evaluate-benchmark":
+        return _evaluate_benchmark(args)
+    if args.action == "evaluate-fixtures":
+        return _evaluate_fixtures(args)
+    return _score(args)
+
+
+def _status(document: dict[str, Any]) -> int:
+    return 0 if document["status"] == "pass" else 1
+
+
+def _evaluate_benchmark(args: argparse.Namespace) -> int:
+    from wayproof.errors import InputError
+    from wayproof.fitness import evaluate_benchmark
+    from wayproof.jsonin import read_document, shown_name
+
+    document = read_document(args.benchmark)
+    try:
+        result = evaluate_benchmark(document)
+    except InputError as error:
+        raise error.at(file=shown_name(args.benchmark)) from None
+    if args.json:
+        write_json(result)
+    else:
+        from wayproof.cli import fitness_view as view
+
+        view.print_suite(result, view.matrix_of(result["task_results"]))
+        view.print_debts(result["debt_candidates"])
+        view.print_limits(result["limits"])
+    return _status(result)
+
+
+def _evaluate_fixtures(args: argparse.Namespace) -> int:
+    from wayproof.fitness import builtin_case_dir, evaluate_fixture_dir
+
+    result = evaluate_fixture_dir(builtin_case_dir() if args.builtin else args.input)
+    if args.json:
+        write_json(result)
+    else:
+        from wayproof.cli import fitness_view as view
+
+        view.print_cases(result)
+    return _status(result)
+
+
+def _score(args: argparse.Namespace) -> int:
+    from wayproof.fitness.gates import check_gates
+    from wayproof.fitness.score import DEBTS, ScoreRequest, score
+    from wayproof.fitness.suite import DEFAULT_SUITE
+
+    gates = _gates(args)
+    request = ScoreRequest(
+        tasks=args.tasks,
+        packets=args.packets,
+        suite=DEFAULT_SUITE if args.suite is None else args.suite,
+        processes=args.processes,
+        ignore_unknown=args.ignore_unknown,
+        summary_only=args.summary_only,
+    )
+    with _progress() as progress:
+        record = score(request, args.out, overwrite=args.overwrite, progress=progress)
+    verdicts = check_gates(record["summary"], gates)
+    if args.json:
+        write_json({**record, "gates": [verdict._asdict() for verdict in verdicts]})
+    else:
+        from wayproof.cli import fitness_view as view
+
+        view.print_suite(record, record["sufficiency_latency_matrix"])
+        if args.out is not None and not args.summary_only:
+            view.print_debts(view.debts_from(args.out / DEBTS))
+        view.print_limits(record["limits"])
+        view.print_set_aside(record["ignored_packet_count"])
+        view.print_written(args.out)
+    # With --json the verdicts go to stderr, so that stdout stays one document.
+    for verdict in verdicts:
+        print(verdict.line(), file=sys.stderr if args.json else sys.stdout)
+    return 1 if _status(record) or not all(verdict.ok for verdict in verdicts) else 0
+
+
+def _progress() -> Any:
+    from wayproof.cli.progress import byte_progress
+
+    return byte_progress("scoring")
+
+
+def _gates(args: argparse.Namespace) -> "list[Gate]":
+    from wayproof.fitness.gates import Gate, parse_rate
+
+    gates = []
+    if args.min_sufficient is not None:
+        gates.append(Gate("min-sufficient", parse_rate(args.min_sufficient)))
+    gates += [_debt_gate(text) for text in args.max_debts]
+    if args.max_p95_ms is not None:
+        gates.append(Gate("max-p95-ms", _bound("--max-p95-ms", args.max_p95_ms)))
+    if args.max_unmeasured is not None:
+        gates.append(Gate("max-unmeasured", _count("--max-unmeasured", args.max_unmeasured)))
+    return gates
+
+
+def _debt_gate(text: str) -> "Gate":
+    from wayproof.errors import InputError
+    from wayproof.fitness.gates import DEBT_CLASSES, Gate
+
+    name, equals, bound = text.partition("=")
+    debt_class = name if name.endswith("_debt") else f"{name}_debt"
+    if not equals or debt_class not in DEBT_CLASSES:
+        raise InputError(
+            "not a bound on debts",
+            field="--max-debts",
+            expected="sufficiency=N or latency=N",
+            found=text,
+        )
+    return Gate("max-debts", _count("--max-debts", bound), debt_class)
+
+
+def _count(option: str, text: str) -> Fraction:
+    from wayproof.errors import InputError
+
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(
+            "not a count", field=option, expected="a whole number from 0", found=text or '""'
+        )
+    return Fraction(int(text))
+
+
+def _bound(option: str, text: str) -> Fraction:
+    from wayproof.errors import InputError
+
+    try:
+        bound = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        bound = Fraction(-1)
+    if bound < 0:
+        raise InputError(
+            "not a time", field=option, expected="milliseconds, 0 or more", found=text or '""'
+        )
+    return bound

@@ -1,0 +1,232 @@
+"""Tables for ``wayproof fitness``: records in, text on the terminal out."""
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from wayproof.text import clip, harmless
+
+__all__ = ["debts_from", "matrix_of", "print_cases", "print_debts", "print_suite"]
+
+_QUEUE_TOP = 5
+_ID_CHARS = 60
+_COLUMNS = ("pass", "fail", "timeout", "unmeasured")
+_HEADINGS = {"pass": "in time", "fail": "over budget", "timeout": "timeout"}
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _safe(text: object, limit_chars: int = _ID_CHARS) -> Text:
+    return Text(harmless(clip(str(text), limit_chars)))
+
+
+def matrix_of(results: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Cross the two axes from task results."""
+    from wayproof.fitness.ladder import FAILURE_KINDS
+
+    table = {row: dict.fromkeys(_COLUMNS, 0) for row in ("sufficient", *FAILURE_KINDS)}
+    for result in results:
+        row = result["sufficiency_failure_kind"] or "sufficient"
+        table[row][result["latency_status"]] += 1
+    return table
+
+
+def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> None:
+    """Print a suite's two axes as a matrix, its means and its percentiles."""
+    console = _console()
+    summary = record["summary"]
+    console.print(Text.assemble("suite ", _safe(record["suite"])))
+    table = Table(title="sufficiency × latency", title_justify="left", box=None, pad_edge=False)
+    table.add_column("", justify="left")
+    for name in _COLUMNS:
+        table.add_column(_HEADINGS.get(name, name), justify="right")
+    table.add_column("all", justify="right")
+    for row, cells in matrix.items():
+        counts = [cells[name] for name in _COLUMNS]
+        table.add_row(row, *(str(count) if count else "·" for count in counts), str(sum(counts)))
+    columns = [sum(cells[name] for cells in matrix.values()) for name in _COLUMNS]
+    table.add_row("all", *(str(count) for count in columns), str(sum(columns)), style="bold")
+    console.print(table)
+    console.print(
+        f"sufficient {summary['sufficiency_pass_count']} of {summary['task_count']}"
+        f" results ({summary['distinct_task_count']} tasks)"
+    )
+    for label, name in (
+        ("recall", "mean_recall_at_packet"),
+        ("precision", "mean_precision_at_packet"),
+        ("scent", "mean_scent_coverage"),
+    ):
+        mean, denominator = summary[name], summary[f"{name}_denominator"]
+        shown = "—" if mean is None else f"{mean:.6f}"
+        console.print(f"mean {label:<9} {shown} over {denominator} tasks")
+    p50, p95 = summary["p50_wall_ms"], summary["p95_wall_ms"]
+    measured = summary["task_count"] - summary["latency_unmeasured_count"]
+    times = "no wall time measured" if p50 is None else f"p50 {p50} ms, p95 {p95} ms"
+    console.print(
+        f"latency {times}; {summary['latency_unmeasured_count']} unmeasured, "
+        f"{measured} measured or timed out"
+    )
+    if summary["first_contact_unknown_count"]:
+        console.print(f"first command unknown in {summary['first_contact_unknown_count']} results")
+
+
+def debts_from(path: Path) -> Iterator[dict[str, Any]]:
+    """Read a bundle's debts one by one."""
+    with path.open("rb") as file:
+        for line in file:
+            yield msgspec.json.decode(line)
+
+
+def print_debts(debts: Iterable[dict[str, Any]]) -> None:
+    """Print the top of both queues: sufficiency in task order, latency by overrun."""
+    sufficiency: list[dict[str, Any]] = []
+    latency: list[tuple[float, int, dict[str, Any]]] = []
+    sufficiency_count = latency_count = 0
+    for debt in debts:
+        if debt["debt_class"] == "sufficiency_debt":
+            sufficiency_count += 1
+            if len(sufficiency) < _QUEUE_TOP:
+                sufficiency.append(debt)
+        else:
+            latency_count += 1
+            latency.append((_overrun_ms(debt), -latency_count, debt))
+            if len(latency) > 64:
+                latency = heapq.nlargest(_QUEUE_TOP, latency)
+    console = _console()
+    _print_queue(
+        console,
+        f"sufficiency debts: {sufficiency_count}",
+        ("task", "repair", "missing ids", "forbidden text"),
+        [
+            (
+                debt["debt_id"].partition(":")[2],
+                debt["repair_class"],
+                ", ".join(debt["missing_expected_artifacts"]) or "—",
+                ", ".join(debt["forbidden_first_route_hits"]) or "—",
+            )
+            for debt in sufficiency
+        ],
+        sufficiency_count,
+    )
+    _print_queue(
+        console,
+        f"latency debts: {latency_count}",
+        ("task", "status", "wall ms", "budget ms"),
+        [
+            (
+                debt["debt_id"].partition(":")[2],
+                debt["latency_status"],
+                "—" if debt["wall_ms"] is None else str(debt["wall_ms"]),
+                str(debt["latency_budget_ms"]),
+            )
+            for _, _, debt in heapq.nlargest(_QUEUE_TOP, latency)
+        ],
+        latency_count,
+    )
+
+
+def _overrun_ms(debt: dict[str, Any]) -> float:
+    wall_ms = debt["wall_ms"]
+    return float("inf") if wall_ms is None else float(wall_ms - debt["latency_budget_ms"])
+
+
+def _print_queue(
+    console: Console,
+    title: str,
+    headings: tuple[str, ...],
+    rows: list[tuple[str, ...]],
+    count: int,
+) -> None:
+    console.print()
+    if not rows:
+        console.print(title)
+        return
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading.endswith("ms") else "left")
+    for row in rows:
+        table.add_row(*(_safe(cell) for cell in row))
+    console.print(table)
+    if count > len(rows):
+        console.print(f"  … and {count - len(rows)} more")
+
+
+def print_cases(result: dict[str, Any]) -> None:
+    """Print each case with its verdict and every check that failed."""
+    console = _console()
+    for case in result["cases"]:
+        met = case["expectation_met"]
+        console.print(Text.assemble("met    " if met else "UNMET  ", _safe(case["case_id"])))
+        if met:
+            _print_case_axes(console, case["result"])
+        for line in _failed_lines(case):
+            console.print(Text("         ").append_text(_safe(line, 200)))
+    verdict = f"{result['passed_case_count']} of {result['case_count']} cases met"
+    console.print(f"{verdict}: {result['status']}")
+    if result["cases"]:
+        print_limits(result["cases"][0]["result"]["limits"])
+
+
+def _print_case_axes(console: Console, suite: dict[str, Any]) -> None:
+    for task in suite["task_results"]:
+        kind = task["sufficiency_failure_kind"]
+        wall = "—" if task["wall_ms"] is None else f"{task['wall_ms']}"
+        console.print(
+            Text("       ")
+            .append_text(_safe(task["task_id"], 40))
+            .append(
+                f": sufficiency {task['sufficiency_status']}"
+                f"{f' ({kind})' if kind else ''}, latency {task['latency_status']}"
+                f" ({wall} of {task['latency_budget_ms']} ms)"
+            )
+        )
+
+
+def _failed_lines(case: dict[str, Any]) -> Iterator[str]:
+    if case["observed_status"] != case["expected_status"]:
+        yield f"status: expected {case['expected_status']}, observed {case['observed_status']}"
+    checks = itertools.chain(
+        case["summary_checks"].items(),
+        (
+            (f"{task_id}.{name}", check)
+            for task_id, fields in case["task_checks"].items()
+            for name, check in fields.items()
+        ),
+    )
+    any_check = False
+    for name, check in checks:
+        any_check = True
+        if not check["ok"]:
+            why = f" ({check['why']})" if "why" in check else ""
+            yield f"{name}: expected {check['expected']!r}, observed {check['observed']!r}{why}"
+    if not any_check and not case["expectation_met"]:
+        yield "the case states no expectation, so it could not fail"
+
+
+def print_limits(limits: Iterable[str]) -> None:
+    """Print what the numbers don't mean, on one line."""
+    console = _console()
+    console.print()
+    console.print(Text("limits: " + " ".join(limits), style="dim"))
+
+
+def print_set_aside(count: int) -> None:
+    """Say how many packets had no task, where there were any."""
+    if count:
+        _console().print(f"set aside: {count} packets without task (--ignore-unknown)")
+
+
+def print_written(out: Path | None) -> None:
+    """Say where the bundle is."""
+    if out is not None:
+        _console().print(f"written: {escape(harmless(str(out)))}", markup=True)

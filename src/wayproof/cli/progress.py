@@ -1,0 +1,46 @@
+"""Progress on stderr: only where a person looks, and only when something takes long."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+__all__ = ["byte_progress"]
+
+_WORTH_SHOWING_BYTES = 8 << 20
+
+
+@contextlib.contextmanager
+def byte_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a ``(bytes done, bytes in all)`` callback that draws a bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(label, total=None, visible=False)
+
+    def show(done_bytes: int, total_bytes: int) -> None:
+        if total_bytes > _WORTH_SHOWING_BYTES:
+            bar.update(task, completed=done_bytes, total=total_bytes, visible=True)
+
+    with bar:
+        yield show
+
+
+def _silent(done_bytes: int, total_bytes: int) -> None:
+    """Show nothing."""

@@ -1,0 +1,105 @@
+"""The two inputs of scoring: plain files on disk, read line by line, with exact places."""
+
+import shutil
+import stat
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from wayproof.bundle import FileDigest, digest_file
+from wayproof.errors import InputError
+from wayproof.jsonin import (
+    STDIN_NAME,
+    blocks,
+    explain_line,
+    is_compressed,
+    open_input,
+    read_lines,
+    shown_name,
+)
+
+__all__ = ["PlainFile", "decode_line", "each_line", "line_number_at", "plain_file"]
+
+_READ_BYTES = 1 << 20
+
+
+class PlainFile(NamedTuple):
+    """An input as a plain file on disk, and the identity of what was given."""
+
+    path: Path
+    shown: str
+    digest: "Future[FileDigest]"
+    stamp: tuple[int, int]
+
+    def refuse_change(self) -> None:
+        """Refuse to give results for a file that changed while it was read."""
+        if _stamp(self.path) != self.stamp:
+            raise InputError(
+                "file changed while it was read", file=self.shown, mend="score it again"
+            )
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def plain_file(path: Path, copy: Path, background: Executor) -> PlainFile:
+    """Make an input seekable: pipes and compressed files are unpacked into ``copy``.
+
+    The digest, of the file as given (of the text itself for a pipe), is worked out by
+    ``background`` beside the scoring.
+    """
+    shown = shown_name(path)
+    given = plain = path
+    with open_input(path) as stream:
+        is_regular = str(path) != STDIN_NAME and stat.S_ISREG(path.stat().st_mode)
+        if not is_regular or is_compressed(stream):
+            plain = copy
+            with copy.open("xb") as file:
+                shutil.copyfileobj(stream, file, _READ_BYTES)
+    if not is_regular:
+        given = copy
+    return PlainFile(plain, shown, background.submit(digest_file, given), _stamp(plain))
+
+
+def each_line(
+    path: Path,
+    shown: str,
+    take: Callable[[bytes, int], None],
+    start: int = 0,
+    end: int | None = None,
+) -> None:
+    """Hand each line (and its offset) of a part of a file to ``take``.
+
+    An :class:`InputError` from ``take`` gets the file's name and the line's number.
+    """
+    offset = start
+    with path.open("rb", buffering=_READ_BYTES) as file:
+        file.seek(start)
+        try:
+            for offset, line in read_lines(file, start, end):
+                take(line, offset)
+        except InputError as error:
+            number = line_number_at(path, offset) if error.index is None else None
+            raise error.at(file=shown, line=number) from None
+
+
+def line_number_at(path: Path, offset: int) -> int:
+    """Count the lines of a plain file up to a byte offset."""
+    with path.open("rb") as file:
+        return 1 + sum(block.count(b"\n") for block in blocks(file, offset))
+
+
+def decode_line(line: bytes, decode: Callable[[bytes], Any], kind: type[Any]) -> Any:
+    """Decode one line; what the fast decoder refuses or can't vouch for gets a second look."""
+    try:
+        record = decode(line)
+        if not line.isascii():
+            line.decode("utf-8")  # the decoder doesn't look into values that it skips
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise explain_line(line, kind) from None
+    return record

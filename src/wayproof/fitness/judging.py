@@ -1,0 +1,212 @@
+"""Step two of scoring: packets in, sortable records and stored result lines out."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from wayproof.canonical import record_bytes, record_lines
+from wayproof.errors import InputError
+from wayproof.fitness.fold import Shape, shape_of
+from wayproof.fitness.inputs import decode_line, each_line
+from wayproof.fitness.judge import judge, result_of
+from wayproof.fitness.packet import Packet, PacketLine
+from wayproof.fitness.result import debts_of
+from wayproof.fitness.task_index import TaskIndex
+from wayproof.jsonin import blocks
+from wayproof.spool import Run, SortingSpool
+from wayproof.text import quoted
+
+__all__ = [
+    "Chunk",
+    "Job",
+    "JudgedChunk",
+    "Scored",
+    "chunks_of",
+    "judge_chunk",
+    "score_packet",
+    "unpack",
+]
+
+_WRITE_BYTES = 1 << 20
+
+# A sorted record: rank and attempt (the key), where the packet's line starts, the shape,
+# the wall time, and where the result and debt lines lie in which store.
+_RECORD = struct.Struct(">QQQBBBIIIIIIIdHQII")
+_SHAPE = slice(3, 13)
+_UNMEASURED_WALL = -1.0
+
+_decode_packet = msgspec.json.Decoder(PacketLine).decode
+
+
+class Job(NamedTuple):
+    """What every worker needs to know.
+
+    ``packets`` is a plain file; ``shown`` is what the user called it. ``on_disk`` says
+    whether runs have to be readable by other processes.
+    """
+
+    packets: Path
+    shown: str
+    scratch: Path
+    tasks: TaskIndex
+    ignore_unknown: bool
+    summary_only: bool
+    on_disk: bool
+
+    def store(self, number: int) -> Path:
+        """Return where the lines that a chunk gave are kept until they are merged."""
+        return self.scratch / f"store-{number:06d}"
+
+
+class Chunk(NamedTuple):
+    """A part of the packets file that starts and ends at line borders."""
+
+    number: int
+    start: int
+    end: int
+
+
+class JudgedChunk(NamedTuple):
+    """A chunk's sorted runs, and how many packets without task it set aside."""
+
+    runs: list[Run]
+    ignored_count: int
+    size_bytes: int
+
+
+class Scored(NamedTuple):
+    """One packet scored: its shape and time, and the lines to write (empty when brief)."""
+
+    shape: Shape
+    wall_ms: int | float | None
+    result: bytes
+    debts: bytes
+
+
+class Unpacked(NamedTuple):
+    """A sorted record, unpacked; ``shape`` equals a :class:`Shape`."""
+
+    rank: int
+    attempt: int
+    offset: int
+    shape: Any
+    wall_ms: float | None
+    store_number: int
+    stored_at: int
+    result_bytes: int
+    debts_bytes: int
+
+
+def unpack(record: bytes) -> Unpacked:
+    """Unpack a sorted record."""
+    fields = _RECORD.unpack_from(record)
+    wall_ms = fields[13]
+    return Unpacked(
+        fields[0],
+        fields[1],
+        fields[2],
+        fields[_SHAPE],
+        None if wall_ms == _UNMEASURED_WALL else wall_ms,
+        *fields[14:],
+    )
+
+
+def chunks_of(path: Path, count: int) -> Iterator[Chunk]:
+    """Cut a plain file into about ``count`` chunks at line borders."""
+    size = path.stat().st_size
+    aim = max(1, -(-size // count))
+    start = number = 0
+    with path.open("rb") as file:
+        while start < size:
+            end = min(size, start + aim)
+            if end < size:
+                end = _next_line_start(file, end, size)
+            yield Chunk(number, start, end)
+            start, number = end, number + 1
+
+
+def _next_line_start(file: Any, offset: int, size: int) -> int:
+    file.seek(offset - 1)
+    for block in blocks(file):
+        place = block.find(b"\n")
+        if place >= 0:
+            return int(file.tell()) - len(block) + place + 1
+    return size
+
+
+def score_packet(job: Job, packet: Packet, number: int) -> Scored:
+    """Score one packet of the task ``number``."""
+    tasks = job.tasks
+    need = tasks.need(number)
+    found = judge(need, packet)
+    shape = shape_of(need, found, tasks.route_codes[need.route_type])
+    if job.summary_only:
+        return Scored(shape, found.wall_ms, b"", b"")
+    written = result_of(tasks.line(number), need, packet, found)
+    debts = b""
+    if found.fact_mask or found.latency_status in {"fail", "timeout"}:
+        debts = record_lines(debts_of(written, numbered=False))
+    return Scored(shape, found.wall_ms, record_bytes(written) + b"\n", debts)
+
+
+def judge_chunk(job: Job, chunk: Chunk) -> JudgedChunk:
+    """Judge every packet of a chunk.
+
+    Raises
+    ------
+    InputError
+        Naming file, line and field of the chunk's first bad packet.
+    """
+    spool = SortingSpool(job.scratch, f"chunk-{chunk.number:06d}")
+    numbers, ranks = job.tasks.numbers, job.tasks.ranks
+    ignored_count = stored_bytes = 0
+
+    def take(line: bytes, offset: int) -> None:
+        nonlocal ignored_count, stored_bytes
+        packet: PacketLine = decode_line(line, _decode_packet, PacketLine)
+        number = numbers.get(packet.task_id)  # type: ignore[arg-type]
+        if number is None:
+            ignored_count += _ignored(job, packet)
+            return
+        shape, wall_ms, result, debts = score_packet(job, packet, number)
+        spool.add(
+            _RECORD.pack(
+                ranks[number],
+                packet.attempt or 1,
+                offset,
+                *shape,
+                _UNMEASURED_WALL if wall_ms is None else wall_ms,
+                chunk.number,
+                stored_bytes,
+                len(result),
+                len(debts),
+            )
+        )
+        if result:
+            stored_bytes += store.write(result + debts)
+
+    with job.store(chunk.number).open("xb", buffering=_WRITE_BYTES) as store:
+        each_line(job.packets, job.shown, take, chunk.start, chunk.end)
+    return JudgedChunk(spool.runs(on_disk=job.on_disk), ignored_count, chunk.end - chunk.start)
+
+
+def _ignored(job: Job, packet: PacketLine) -> int:
+    """Set a packet for an unknown task aside, where that was asked for."""
+    if packet.task_id is None:
+        raise InputError(
+            "packet has no task_id",
+            field="task_id",
+            expected="the id of the task that it was captured for",
+        )
+    if not job.ignore_unknown:
+        raise InputError(
+            "packet for an unknown task",
+            field="task_id",
+            expected="an id from the tasks file",
+            found=quoted(packet.task_id),
+            mend="add the task, or pass --ignore-unknown to set such packets aside",
+        )
+    return 1

@@ -1,0 +1,107 @@
+"""A whole benchmark document: every case judged, counted, and its debts listed."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from wayproof.errors import InputError
+from wayproof.fitness.fold import Shape, SuiteFold, percentile_of, shape_of, suite_record
+from wayproof.fitness.judge import judge, result_of
+from wayproof.fitness.packet import NO_PACKET, packet_of
+from wayproof.fitness.result import TaskResult, debts_of
+from wayproof.fitness.task import need_of, task_line
+from wayproof.jsonin import convert_typed, plain_mapping
+
+__all__ = ["DEFAULT_SUITE", "Benchmark", "evaluate_benchmark"]
+
+DEFAULT_SUITE = "public_fixture"
+
+
+class BenchmarkCase(msgspec.Struct, frozen=True):
+    """One pair: a task, and the packet captured for it (null: none was captured)."""
+
+    task: dict[str, Any]
+    packet: dict[str, Any] | None = None
+
+
+class Benchmark(msgspec.Struct, frozen=True):
+    """A benchmark document."""
+
+    cases: Annotated[list[BenchmarkCase], msgspec.Meta(description="In the order of results.")]
+    suite: str | None = None
+
+
+def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
+    """Score every case of a benchmark document.
+
+    Parameters
+    ----------
+    benchmark
+        ``{"suite": name, "cases": [{"task": {…}, "packet": {…}}]}``.
+
+    Returns
+    -------
+    dict
+        The suite result: ``schema_version``, ``status``, ``suite``, ``limits``,
+        ``summary``, ``route_type_metrics``, ``task_results`` (input order) and
+        ``debt_candidates`` (task order, sufficiency before latency).
+
+    Raises
+    ------
+    InputError
+        Naming the case and field that can't be used, or both cases that share a
+        ``task_id`` without different ``attempt`` values.
+    """
+    document = convert_typed(plain_mapping(benchmark, "benchmark"), Benchmark)
+    results: list[TaskResult] = []
+    shapes: dict[object, list[Shape]] = {}
+    route_codes: dict[str, int] = {}
+    seen: dict[tuple[str, int], int] = {}
+    for index, case in enumerate(document.cases):
+        try:
+            result, shape = _score(case, route_codes)
+        except InputError as error:
+            raise error.at(index=f"case {index}") from None
+        key: object = index
+        if "task_id" not in result.defaulted_fields:
+            key = result.task_id
+            _refuse_repeat(seen, result, index)
+        results.append(result)
+        shapes.setdefault(key, []).append(shape)
+    fold = SuiteFold()
+    for attempts in shapes.values():
+        fold.add_task(attempts)
+    walls_ms = [result.wall_ms for result in results if result.wall_ms is not None]
+    suite = DEFAULT_SUITE if document.suite is None else document.suite
+    return {
+        **suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)),
+        "task_results": [result.as_dict() for result in results],
+        "debt_candidates": [
+            debt.as_dict()
+            for result in results
+            for debt in debts_of(result, numbered=len(shapes.get(result.task_id, ())) > 1)
+        ],
+    }
+
+
+def _score(case: BenchmarkCase, route_codes: dict[str, int]) -> tuple[TaskResult, Shape]:
+    task = task_line(case.task, prefix="task")
+    need = need_of(task)
+    packet = NO_PACKET if case.packet is None else packet_of(case.packet, prefix="packet")
+    found = judge(need, packet)
+    route_code = route_codes.setdefault(need.route_type, len(route_codes))
+    return result_of(task, need, packet, found), shape_of(need, found, route_code)
+
+
+def _refuse_repeat(seen: dict[tuple[str, int], int], result: TaskResult, index: int) -> None:
+    attempt = 1 if result.attempt is msgspec.UNSET else result.attempt
+    first = seen.setdefault((result.task_id, attempt), index)
+    if first != index:
+        raise InputError(
+            "two cases have one task_id",
+            index=f"cases {first} and {index}",
+            field="task.task_id",
+            expected="distinct ids, or packets with different attempt values",
+            found=f"{result.task_id}, attempt {attempt}, twice",
+        )

@@ -1,0 +1,374 @@
+"""Check a fitness bundle: its numbers follow from its results, these from the inputs.
+
+What can be checked without the inputs: every result is canonical, in order, and agrees
+with itself (recall with the ids it lists, the failure kind with the ladder, the latency
+status with time and budget); the debts are those of the results; the summary is theirs.
+With tasks and packets, everything is scored again and the digests are compared.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from wayproof.bundle import Manifest, digest_file
+from wayproof.canonical import canonical_bytes, decode_record_line, record_lines
+from wayproof.errors import InputError, IntegrityError
+from wayproof.fitness.fold import (
+    LATENCY_CODES,
+    LIMITS,
+    Shape,
+    SuiteFold,
+    percentile_of,
+    suite_record,
+)
+from wayproof.fitness.judge import ratio, vacuous_metrics
+from wayproof.fitness.ladder import Facts, fact_mask, failed_checks
+from wayproof.fitness.latency import latency_status
+from wayproof.fitness.result import TaskResult, debts_of
+from wayproof.fitness.score import DEBTS, RESULTS, SUMMARY, ScoreRequest, score
+from wayproof.jsonin import read_lines, strict_value
+from wayproof.text import quoted
+
+__all__ = ["check_bundle", "check_rescored"]
+
+_decoder = msgspec.json.Decoder(TaskResult)
+
+
+class _Place(NamedTuple):
+    file: str
+    line: int
+    task: str
+
+
+def check_bundle(folder: Path, manifest: Manifest) -> int | None:
+    """Check that debts and summary follow from the results, and each result from itself.
+
+    Returns
+    -------
+    int or None
+        How many results were checked; None for a bundle that keeps only its summary.
+
+    Raises
+    ------
+    IntegrityError
+        Naming file, line and task of the first thing that doesn't follow.
+    """
+    is_brief = manifest.settings.get("summary_only") is True
+    expected = {SUMMARY} if is_brief else {RESULTS, DEBTS, SUMMARY}
+    if set(manifest.files) != expected:
+        raise IntegrityError(
+            "not the files of a fitness bundle",
+            file=str(folder),
+            expected=", ".join(sorted(expected)),
+            found=", ".join(sorted(manifest.files)),
+        )
+    if tuple(manifest.limits) != LIMITS:
+        raise IntegrityError("limits were changed", file=str(folder / "manifest.json"))
+    if is_brief:
+        return None
+    return _check_results(folder, str(manifest.settings.get("suite")))
+
+
+def _check_results(folder: Path, suite: str) -> int:
+    fold = SuiteFold()
+    walls_ms: list[float] = []
+    route_codes: dict[str, int] = {}
+    is_scent_exact = True
+    count = 0
+    with (folder / DEBTS).open("rb") as file:
+        debts = _DebtLines(folder / DEBTS, file)
+        for attempts in _by_task(folder / RESULTS):
+            shapes = []
+            for place, result in attempts:
+                shapes.append(_check_result(place, result, route_codes))
+                is_scent_exact = is_scent_exact and len(_term_counts(result)) == 1
+                if result.wall_ms is not None:
+                    walls_ms.append(result.wall_ms)
+                debts.expect(record_lines(debts_of(result, numbered=len(attempts) > 1)), place)
+            fold.add_task(shapes)
+            count += len(attempts)
+        debts.expect_end()
+    record = suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes))
+    record["sufficiency_latency_matrix"] = fold.matrix()
+    _check_summary(folder / SUMMARY, record, is_scent_exact=is_scent_exact)
+    return count
+
+
+def _stored(path: Path) -> Iterator[tuple[_Place, TaskResult]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            place = _Place(str(path), number, "")
+            try:
+                result = decode_record_line(line.removesuffix(b"\n"), _decoder)
+            except InputError as error:
+                raise IntegrityError(
+                    error.problem, file=str(path), line=number, found=error.found
+                ) from None
+            if not line.endswith(b"\n"):
+                raise IntegrityError("last line is cut short", file=str(path), line=number)
+            if isinstance(result.error, dict):
+                _check_error_object(place, line)
+            yield place._replace(task=f"task {quoted(result.task_id)}"), result
+
+
+def _check_error_object(place: _Place, line: bytes) -> None:
+    """Check an error object: its keys are its own, and the typed decoder can't judge them."""
+    if canonical_bytes(msgspec.json.decode(line)) + b"\n" != line:
+        raise IntegrityError("line is not in canonical form", file=place.file, line=place.line)
+
+
+def _attempt(result: TaskResult) -> int:
+    return 1 if result.attempt is msgspec.UNSET else result.attempt
+
+
+def _by_task(path: Path) -> Iterator[list[tuple[_Place, TaskResult]]]:
+    held: list[tuple[_Place, TaskResult]] = []
+    last_key: tuple[bytes, int] | None = None
+    for place, result in _stored(path):
+        key = (result.task_id.encode(), _attempt(result))
+        if last_key is not None and key <= last_key:
+            _fail(place, "results are not ordered by task_id, then attempt")
+        last_key = key
+        if held and held[0][1].task_id != result.task_id:
+            yield held
+            held = []
+        held.append((place, result))
+    if held:
+        yield held
+
+
+def _fail(place: _Place, problem: str, **parts: Any) -> None:
+    raise IntegrityError(problem, file=place.file, line=place.line, index=place.task, **parts)
+
+
+def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]) -> Shape:
+    """Work out again whatever a result says of itself."""
+    selected, expected = list(result.selected_artifacts), list(result.expected_artifacts)
+    found = [wanted for wanted in expected if _is_matched(wanted, selected)]
+    relevant_count = sum(any(_matches(wanted, one) for wanted in expected) for one in selected)
+    missing = [wanted for wanted in expected if wanted not in found]
+    mask = fact_mask(
+        Facts(
+            timed_out=result.timed_out,
+            error=bool(result.error),
+            missing=bool(missing),
+            weak=bool(result.missing_scent_terms),
+            forbidden=bool(result.forbidden_first_route_hits),
+        )
+    )
+    failed = list(failed_checks(mask))
+    command = result.first_contact_command
+    term_count = _term_counts(result)[0]
+    derived: dict[str, Any] = {
+        "selected_artifacts": sorted(set(selected)),
+        "expected_artifacts": sorted(set(expected)),
+        "selected_artifact_count": len(selected),
+        "found_expected_artifacts": found,
+        "missing_expected_artifacts": missing,
+        "recall_at_packet": ratio(len(found), len(expected)),
+        "precision_at_packet": ratio(relevant_count, len(selected)),
+        "vacuous_metrics": list(vacuous_metrics(len(expected), len(selected))),
+        "failed_checks": failed,
+        "sufficiency_failure_kind": failed[0] if failed else None,
+        "sufficiency_status": "fail" if failed else "pass",
+        "latency_status": latency_status(
+            result.wall_ms, result.timed_out, result.latency_budget_ms
+        ),
+        "forbidden_first_route_hits": [
+            text for text in result.forbidden_first_route_hits if text in (command or "")
+        ],
+        "forbidden_status": _forbidden_status(result),
+        "scent_status": (
+            "unscored" if not term_count else "fail" if result.missing_scent_terms else "pass"
+        ),
+    }
+    for name, value in derived.items():
+        stored = getattr(result, name)
+        if isinstance(stored, (list, tuple)):
+            stored = list(stored)
+        if stored != value or type(stored) is not type(value):
+            _fail(
+                place,
+                "result doesn't agree with itself",
+                field=name,
+                expected=quoted(value),
+                found=quoted(stored),
+            )
+    return Shape(
+        mask,
+        LATENCY_CODES[result.latency_status],
+        bool(command) and not (command or "").isspace(),
+        route_codes.setdefault(result.route_type, len(route_codes)),
+        len(found),
+        len(expected),
+        relevant_count,
+        len(selected),
+        term_count - len(result.missing_scent_terms),
+        term_count,
+    )
+
+
+def _matches(wanted: str, chosen: str) -> bool:
+    return chosen.startswith(wanted[:-1]) if wanted.endswith("*") else chosen == wanted
+
+
+def _is_matched(wanted: str, selected: list[str]) -> bool:
+    return any(_matches(wanted, chosen) for chosen in selected)
+
+
+def _forbidden_status(result: TaskResult) -> str:
+    """``pass`` and ``unscored`` differ by what the task forbids, which a result doesn't list."""
+    if result.forbidden_first_route_hits:
+        return "fail"
+    command = result.first_contact_command
+    if not command or command.isspace() or result.forbidden_status == "unscored":
+        return "unscored"
+    return "pass"
+
+
+# -- scent: a result keeps coverage and missing terms, not how many terms there were -----
+
+
+def _term_counts(result: TaskResult) -> list[int]:
+    """Return every number of terms that fits coverage and missing terms, smallest first."""
+    coverage, missing_count = result.scent_coverage, len(result.missing_scent_terms)
+    if coverage is None:
+        return [0]
+    if not missing_count:
+        return [1] if coverage == 1 else [0]
+    # coverage = 1 - missing/terms, rounded to 4 decimals
+    low = missing_count / max(1e-9, 1 - coverage + 0.00005)
+    high = missing_count / max(1e-9, 1 - coverage - 0.00005)
+    near = range(max(missing_count, int(low)), min(int(high) + 2, int(low) + 100_000))
+    return [count for count in near if ratio(count - missing_count, count) == coverage] or [0]
+
+
+class _DebtLines:
+    """Compares the debts file with what the results owe, line by line."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._line = 0
+
+    def expect(self, lines: bytes, place: _Place) -> None:
+        """Refuse a debts file whose next lines differ from ``lines``."""
+        for line in lines.splitlines(keepends=True):
+            self._line += 1
+            found = self._file.readline(len(line) + 1)
+            if found != line:
+                raise IntegrityError(
+                    "debt doesn't follow from the results",
+                    file=str(self._path),
+                    line=self._line,
+                    index=place.task,
+                    expected=quoted(line.decode()),
+                    found=quoted(found.decode(errors="replace")),
+                )
+
+    def expect_end(self) -> None:
+        """Refuse further lines."""
+        if self._file.read(1):
+            raise IntegrityError(
+                "debts that no result owes", file=str(self._path), line=self._line + 1
+            )
+
+
+def _check_summary(path: Path, expected: dict[str, Any], *, is_scent_exact: bool) -> None:
+    stored = _stored_summary(path)
+    expected["ignored_packet_count"] = stored["ignored_packet_count"]
+    if not is_scent_exact:
+        # Over a hundred terms: their number can't be told from a coverage of 4 decimals.
+        expected["summary"]["mean_scent_coverage"] = stored["summary"]["mean_scent_coverage"]
+    difference = _first_difference(expected, stored, "")
+    if difference is not None:
+        field, wanted, found = difference
+        raise IntegrityError(
+            "summary doesn't follow from the results",
+            file=str(path),
+            field=field,
+            expected=quoted(wanted),
+            found=quoted(found),
+        )
+
+
+class _SummaryFile(msgspec.Struct):
+    """The two fields that the results don't settle; the rest is compared as it stands."""
+
+    ignored_packet_count: Annotated[int, msgspec.Meta(ge=0)]
+    summary: dict[str, Any]
+
+
+def _stored_summary(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    try:
+        msgspec.json.decode(data, type=_SummaryFile)
+        stored = strict_value(data)
+        canonical = canonical_bytes(stored) + b"\n"
+    except (msgspec.MsgspecError, RecursionError, InputError) as error:
+        raise IntegrityError("not a summary", file=str(path), found=str(error)) from None
+    if canonical != data:
+        raise IntegrityError("not in canonical form", file=str(path))
+    stored["summary"].setdefault("mean_scent_coverage", None)
+    return dict(stored)
+
+
+def _first_difference(left: Any, right: Any, path: str) -> tuple[str, Any, Any] | None:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted(left.keys() | right.keys()):
+            found = _first_difference(
+                left.get(key, "(absent)"), right.get(key, "(absent)"), f"{path}.{key}".lstrip(".")
+            )
+            if found is not None:
+                return found
+        return None
+    if canonical_bytes(left) != canonical_bytes(right):
+        return path, left, right
+    return None
+
+
+def check_rescored(folder: Path, manifest: Manifest, tasks: Path, packets: Path) -> None:
+    """Score the inputs again and compare every file's digest.
+
+    Raises
+    ------
+    IntegrityError
+        When the inputs are not those of the bundle, or give other bytes.
+    """
+    for role, path in (("tasks", tasks), ("packets", packets)):
+        given = digest_file(path)
+        stored = manifest.inputs.get(role)
+        if stored is None or given.sha256 != stored.sha256:
+            raise IntegrityError(
+                f"not the {role} that the bundle was made from",
+                file=str(path),
+                expected="no digest" if stored is None else f"SHA-256 {stored.sha256}",
+                found=f"SHA-256 {given.sha256}",
+            )
+    settings = manifest.settings
+    request = ScoreRequest(
+        tasks=tasks,
+        packets=packets,
+        suite=str(settings.get("suite")),
+        ignore_unknown=settings.get("ignore_unknown") is True,
+        summary_only=settings.get("summary_only") is True,
+    )
+    with tempfile.TemporaryDirectory(prefix="wayproof-") as scratch:
+        again = Path(scratch) / "again"
+        score(request, again)
+        for name, digest in sorted(manifest.files.items()):
+            if digest_file(again / name) != digest:
+                raise IntegrityError(
+                    "scoring the inputs again gives other bytes",
+                    file=str(folder / name),
+                    line=_first_different_line(folder / name, again / name),
+                )
+
+
+def _first_different_line(one: Path, two: Path) -> int:
+    with one.open("rb") as left, two.open("rb") as right:
+        lines = zip(read_lines(left), read_lines(right), strict=False)
+        return next((n for n, ((_, a), (_, b)) in enumerate(lines, 1) if a != b), 0) or 1

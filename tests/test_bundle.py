@@ -1,0 +1,212 @@
+"""Bundles: whole or not at all, and honest about every byte."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wayproof.bundle import (
+    BundleWriter,
+    FileDigest,
+    digest_file,
+    read_manifest,
+    verify_digests,
+)
+from wayproof.errors import InputError, IntegrityError, OutputError
+
+
+def _write(out: Path, data: bytes = b"x\n", *, overwrite: bool = False) -> None:
+    with BundleWriter(out, kind="fitness", overwrite=overwrite) as bundle:
+        bundle.write("results.jsonl", data)
+        bundle.commit(inputs={}, settings={}, limits=["l"])
+
+
+def _write_half(out: Path) -> None:
+    with BundleWriter(out, kind="fitness", overwrite=True) as bundle:
+        bundle.open("results.jsonl").write(b"half")
+        raise RuntimeError
+
+
+def test_a_bundle_reads_back_as_written(tmp_path: Path) -> None:
+    """The manifest names every file with its size and digest, and the folder holds no more."""
+    _write(tmp_path / "out")
+    manifest = read_manifest(tmp_path / "out")
+    assert manifest.files == {"results.jsonl": digest_file(tmp_path / "out" / "results.jsonl")}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    verify_digests(tmp_path / "out", manifest)
+
+
+def test_times_stand_in_the_manifest_only(tmp_path: Path) -> None:
+    """Two runs differ in `varies` and in nothing else."""
+    for name in ("one", "two"):
+        _write(tmp_path / name)
+    one, two = (json.loads((tmp_path / n / "manifest.json").read_bytes()) for n in ("one", "two"))
+    assert {"started_at", "host", "python"} <= set(one.pop("varies"))
+    two.pop("varies")
+    assert one == two
+
+
+def test_an_exception_leaves_nothing(tmp_path: Path) -> None:
+    """Leaving the block without commit removes all that was written."""
+    with pytest.raises(RuntimeError):
+        _write_half(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    """A failed second run leaves the first one's result."""
+    _write(tmp_path / "out", b"first\n")
+    with pytest.raises(RuntimeError):
+        _write_half(tmp_path / "out")
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"first\n"
+    _write(tmp_path / "out", b"second\n", overwrite=True)
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"second\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_run_that_died_between_its_renames_is_put_right(tmp_path: Path) -> None:
+    """The folder that was moved aside comes back."""
+    _write(tmp_path / "out", b"first\n")
+    (tmp_path / "out").rename(tmp_path / ".out.previous")
+    with pytest.raises(OutputError, match="already exists"):
+        _write(tmp_path / "out", b"second\n")
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"first\n"
+
+
+RUN_UNTIL_KILLED = """
+import sys, time
+from pathlib import Path
+from wayproof.bundle import BundleWriter
+
+out, stage = Path(sys.argv[1]), sys.argv[2]
+rename = Path.rename
+
+def slow_rename(self, target):
+    if stage == "before the rename":
+        time.sleep(60)
+    return rename(self, target)
+
+Path.rename = slow_rename
+with BundleWriter(out, kind="fitness", overwrite=True) as bundle:
+    bundle.write("results.jsonl", b"new")
+    if stage == "before the manifest":
+        time.sleep(60)
+    bundle.commit(inputs={}, settings={}, limits=[])
+"""
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("the other process didn't get there")
+
+
+@pytest.mark.parametrize("stage", ["before the manifest", "before the rename"])
+def test_a_killed_run_leaves_nothing_that_reads_as_a_result(tmp_path: Path, stage: str) -> None:
+    """Neither the folder nor its leftover is accepted, and the next run sweeps up."""
+    out = tmp_path / "out"
+    child = subprocess.Popen([sys.executable, "-c", RUN_UNTIL_KILLED, out, stage])
+    name = "results.jsonl" if stage == "before the manifest" else "manifest.json"
+    _wait_for(lambda: any(tmp_path.glob(f".out.partial-*/{name}")))
+    time.sleep(0.1)
+    child.kill()
+    child.wait()
+    assert not out.exists()
+    (leftover,) = tmp_path.iterdir()
+    with pytest.raises(InputError):
+        read_manifest(leftover)
+    _write(out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_run_in_progress_is_not_swept_away(tmp_path: Path) -> None:
+    """Only what nobody holds any more is a leftover."""
+    with BundleWriter(tmp_path / "out", kind="fitness") as first:
+        first.write("results.jsonl", b"first\n")
+        _write(tmp_path / "out", b"second\n")
+        with pytest.raises(OutputError, match="another run"):
+            first.commit(inputs={}, settings={}, limits=[])
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"second\n"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "manifest.json", "", "x" * 200])
+def test_evidence_stays_in_its_folder(tmp_path: Path, name: str) -> None:
+    """No file name leads out of the bundle."""
+    with (
+        pytest.raises(ValueError, match="not a name"),
+        BundleWriter(tmp_path / "out", kind="fitness") as bundle,
+    ):
+        bundle.open(name)
+
+
+def _edit(path: Path, change: Callable[[dict[str, object]], None]) -> None:
+    manifest = json.loads(path.read_bytes())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def test_edits_are_caught(tmp_path: Path) -> None:
+    """A changed, missing, surplus or linked file is named."""
+    out = tmp_path / "out"
+    _write(out)
+    manifest = read_manifest(out)
+    results = out / "results.jsonl"
+    results.write_bytes(b"y\n")
+    with pytest.raises(IntegrityError, match=r"results\.jsonl: digest"):
+        verify_digests(out, manifest)
+    results.unlink()
+    with pytest.raises(IntegrityError, match="missing"):
+        verify_digests(out, manifest)
+    (tmp_path / "elsewhere").write_bytes(b"x\n")
+    results.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(IntegrityError, match="missing"):
+        verify_digests(out, manifest)
+    results.unlink()
+    results.write_bytes(b"x\n")
+    (out / "more.jsonl").write_bytes(b"")
+    with pytest.raises(IntegrityError, match="not named"):
+        verify_digests(out, manifest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"[]", b"{}", b'{"kind": 5}', b"\xff", b"[" * 100_000, b'{"files": {"../x": {}}}'],
+)
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: bytes) -> None:
+    """One message, whatever stands in the file."""
+    _write(tmp_path / "out")
+    (tmp_path / "out" / "manifest.json").write_bytes(text)
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        read_manifest(tmp_path / "out")
+
+
+def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:
+    """A forged name doesn't make `verify` read other files."""
+    _write(tmp_path / "out")
+    digest = {"bytes": 0, "sha256": ""}
+    _edit(
+        tmp_path / "out" / "manifest.json",
+        lambda manifest: manifest.update(files={"../secret": digest}),
+    )
+    with pytest.raises(InputError, match="outside"):
+        read_manifest(tmp_path / "out")
+
+
+def test_a_large_file_is_digested_in_blocks(tmp_path: Path) -> None:
+    """The digest is that of the whole file, whatever its size."""
+    import hashlib
+
+    data = os.urandom((8 << 20) + 17)
+    (tmp_path / "f").write_bytes(data)
+    assert digest_file(tmp_path / "f") == FileDigest(
+        bytes=len(data), sha256=hashlib.sha256(data).hexdigest()
+    )
+    (tmp_path / "empty").write_bytes(b"")
+    assert digest_file(tmp_path / "empty").bytes == 0
