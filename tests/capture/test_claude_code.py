@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wayproof.capture import Problems
 
-from tests.capture.conftest import (  # isort: skip
+from capture.capture_logs import (  # isort: skip
     FIXTURES, WriteLog, claude_call, claude_line, claude_result, packet_of, packets_of,
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.capture.conftest import FIXTURES, WriteLog, packet_of, packets_of
+from capture.capture_logs import FIXTURES, WriteLog, packet_of, packets_of
 from wayproof.cli import main
 
 
@@ -125,6 +125,7 @@ def test_damaged_zstd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_working_directory_changes(write_log: WriteLog) -> None:
     """A later turn_context moves relative paths, not the root."""
+
     def line(kind: str, payload: object) -> dict[str, object]:
         return {"timestamp": "2026-02-03T10:00:00Z", "type": kind, "payload": payload}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.capture.conftest import FIXTURES, WriteLog, packet_of, packets_of
+from capture.capture_logs import FIXTURES, WriteLog, packet_of, packets_of
 from wayproof.capture import Problems
 from wayproof.cli import main
 
@@ -253,6 +253,7 @@ def test_gemini_replay() -> None:
 
 def test_gemini_set_messages_and_unknown_rewind(write_log: WriteLog) -> None:
     """$set replaces the messages; a rewind to nowhere clears them, as the tool does."""
+
     def call(name: str) -> dict[str, object]:
         return {"id": name, "type": "gemini", "content": "", "toolCalls": [
             {"id": name, "name": "read_file", "args": {"path": f"{name}.py"},

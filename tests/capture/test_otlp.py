@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.capture.conftest import WriteLog, packet_of, packets_of
+from capture.capture_logs import WriteLog, packet_of, packets_of
 
 
 def test_calls_are_ordered_by_their_start() -> None:

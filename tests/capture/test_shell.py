@@ -1,5 +1,7 @@
 """Shell commands are read by bash's grammar, and nothing in them is ever run."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,7 +81,7 @@ READS: list[tuple[str, list[tuple[str | None, str, tuple[int, int] | None]]]] = 
     ("git -C /r show HEAD:src/a.py", [(None, "/r/src/a.py", None)]),
     ("cat src/{a,b}.py", [(None, "src/a.py", None), (None, "src/b.py", None)]),
     ("for f in a b; do cat lib/$f; done", [(None, "lib/a", None), (None, "lib/b", None)]),
-    ("F=x.py; cat \"$F\"", [(None, "x.py", None)]),
+    ('F=x.py; cat "$F"', [(None, "x.py", None)]),
     ("sudo timeout 5 cat /etc/hosts", [(None, "/etc/hosts", None)]),
     ("cat < in.txt", [(None, "in.txt", None)]),
     ("awk 'NR<5' a.txt; jq .x b.json", [(None, "a.txt", None), (None, "b.json", None)]),
@@ -169,3 +171,19 @@ def test_any_text_gives_a_reading(command: str) -> None:
     reading = read_command(command)
     assert isinstance(reading.first, str)
     assert all(read.path for read in reading.reads)
+
+
+def test_no_character_ends_the_process() -> None:
+    """The grammar's scanner reads outside a table for high characters; ours never lets it."""
+    script = (
+        "from wayproof.capture.shell import read_command\n"
+        "for code in range(0x100, 0x110000, 257):\n"
+        "    if not 0xD800 <= code < 0xE000:\n"
+        "        read_command('cat a{' + chr(code) + '}' + chr(code))\n"
+        "print(read_command('cat héé.py 数.txt').reads[1].path.encode())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == repr("数.txt".encode())

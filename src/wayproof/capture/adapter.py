@@ -20,7 +20,9 @@ __all__ = [
     "decoded",
     "first_byte",
     "head_of",
+    "is_document",
     "text_of",
+    "word",
 ]
 
 ABSENT = msgspec.Raw(b"")
@@ -169,7 +171,13 @@ def decoded(raw: msgspec.Raw) -> Any:
     try:
         return _loose.decode(raw)
     except BAD_JSON:
-        return None
+        documents, complete, _ = clean_json(bytes(raw))
+    return _loose.decode(documents[0]) if documents and complete else None
+
+
+def word(value: Any) -> str:
+    """Return a text as it is and anything else as an empty one, for looking names up."""
+    return value if isinstance(value, str) else ""
 
 
 def text_of(content: Any) -> str:
@@ -232,13 +240,23 @@ def _first_lines(source: Source) -> list[bytes]:
     return lines
 
 
+def is_document(source: Source) -> bool:
+    """Whether a log is one JSON document over several lines, and not JSON Lines."""
+    lines = _first_lines(source)[:20]
+    if len(lines) < 2:
+        return False
+    if lines[0].strip() in {b"[", b"{"}:
+        return True
+    return not any(isinstance(_value(line), dict) for line in lines)
+
+
 def _value(line: bytes) -> Any:
     try:
         return _loose.decode(line)
     except BAD_JSON:
         pass
-    documents, _, _ = clean_json(line) if len(line) <= _HEAD_BYTES else ([], False, "")
-    return _loose.decode(documents[0]) if documents else None
+    documents, complete, _ = clean_json(line) if len(line) <= _HEAD_BYTES else ([], False, "")
+    return _loose.decode(documents[0]) if documents and complete else None
 
 
 def _document(source: Source, head: Head) -> Head:

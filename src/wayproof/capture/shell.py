@@ -40,6 +40,12 @@ _MAX_EXPANSION = 256
 _SETUP = frozenset({"cd", "pushd", "popd", "export", "unset", "set", "declare", "typeset", "local"})
 
 
+# The grammar's scanner asks C's isdigit() about any character, which reads outside a table
+# for characters beyond Latin-1 and can end the process. It is given a letter for each byte
+# that is not ASCII: such bytes are parts of words for bash, too, and offsets stay true.
+_SHADOW = bytes(code if code < 0x80 else ord("x") for code in range(256))
+
+
 class FileRead(msgspec.Struct, frozen=True):
     """A file that a command reads: its path and the folder it is relative to.
 
@@ -128,7 +134,7 @@ def read_command(command: str, *, powershell: bool = False) -> Reading:
 def _read(command: str, *, powershell: bool, depth: int) -> Reading:
     data = command.encode("utf-8", "replace")
     cut = data[:MAX_COMMAND_BYTES]
-    root = _parser().parse(cut).root_node
+    root = _parser().parse(cut.translate(_SHADOW)).root_node
     walk = _Walk(cut, powershell=powershell, depth=depth)
     unparsed = root.has_error or len(cut) < len(data)
     try:

@@ -22,6 +22,7 @@ from wayproof.capture.adapter import (
     decoded,
     first_byte,
     text_of,
+    word,
 )
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
@@ -144,11 +145,11 @@ _tool_use_result = msgspec.json.Decoder(_ToolUseResult)
 def claims(head: Head) -> bool:
     """Lines of a Claude Code session, however many summaries come first."""
     for record in head.records[:100]:
-        kind = record.get("type")
+        kind = word(record.get("type"))
         if kind == "summary" and "leafUuid" in record:
             return True
         named = "sessionId" in record or "session_id" in record
-        if named and isinstance(kind, str) and (kind in _KNOWN or "uuid" in record):
+        if named and kind and (kind in _KNOWN or "uuid" in record):
             message = record.get("message")
             if isinstance(message, dict) or kind not in _PROMPTING:
                 return True

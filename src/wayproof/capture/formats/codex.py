@@ -22,7 +22,9 @@ from wayproof.capture.adapter import (
     Sessions,
     decoded,
     first_byte,
+    is_document,
     text_of,
+    word,
 )
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
@@ -120,7 +122,7 @@ _REPLAY_ID_CHARS = 20  # real call ids are long and random; short ones are made 
 def claims(head: Head) -> bool:
     """Tell a rollout, a legacy flat log, or the oldest document."""
     for record in head.records[:50]:
-        kind = record.get("type")
+        kind = word(record.get("type"))
         if kind in _ENVELOPES and "payload" in record:
             return True
         if kind in {"function_call", "function_call_output", "local_shell_call"}:
@@ -155,9 +157,7 @@ class _Reader:
 
     def read(self) -> None:
         """Read lines, or the oldest logs' single document."""
-        with self._source.open() as file:
-            start = file.read(4096).lstrip()
-        if re.match(rb'\{\s*"(?:session|items)"\s*:', start):
+        if is_document(self._source):
             self._read_document()
             return
         for number, item in self._source.records(_item):

@@ -6,7 +6,16 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, Sessions, decoded, text_of
+from wayproof.capture.adapter import (
+    ABSENT,
+    BAD_JSON,
+    Format,
+    Head,
+    Sessions,
+    decoded,
+    text_of,
+    word,
+)
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
 from wayproof.capture.route import SessionCutter
@@ -73,14 +82,10 @@ _line = msgspec.json.Decoder(_Line)
 def claims(head: Head) -> bool:
     """Lines whose types are dotted: ``item.completed`` and its like."""
     for record in head.records[:50]:
-        kind = record.get("type")
+        kind = word(record.get("type"))
         if kind in {"thread.started", "turn.started", "turn.completed", "turn.failed"}:
             return True
-        if (
-            isinstance(kind, str)
-            and kind.startswith("item.")
-            and isinstance(record.get("item"), dict)
-        ):
+        if kind.startswith("item.") and isinstance(record.get("item"), dict):
             return True
     return False
 

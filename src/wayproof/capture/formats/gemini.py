@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, text_of
+from wayproof.capture.adapter import Format, Head, Sessions, is_document, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
@@ -66,9 +66,7 @@ def claims(head: Head) -> bool:
 
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over the one session of a recording."""
-    with source.open() as file:
-        first = file.readline(1 << 16)
-    lines = _is_line(first)
+    lines = not is_document(source)
     replay = _Replay(source, document=not lines)
     if lines:
         for number, record in source.records(_any):
@@ -80,13 +78,6 @@ def read(source: Source, sessions: Sessions) -> None:
     for number, message in replay.messages():
         for event in _events(number, message):
             cutter.feed(event)
-
-
-def _is_line(first: bytes) -> bool:
-    try:
-        return isinstance(_any.decode(first), dict)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return first.strip() not in {b"{", b"["} and b'"' in first and first.startswith(b'{"')
 
 
 class _Replay:
@@ -171,7 +162,7 @@ def _reduced_call(call: dict[str, Any]) -> dict[str, Any]:
     kept = {key: call[key] for key in names if key in call}
     text, failed = _response(call.get("result"))
     kept["text"], kept["failed"] = text[:_KEPT_CHARS], failed
-    kept["ended"] = call.get("result") is not None or call.get("status") in _ENDED
+    kept["ended"] = call.get("result") is not None or word(call.get("status")) in _ENDED
     return kept
 
 
@@ -259,7 +250,7 @@ def _printed(text: str) -> str:
 
 
 def _outcome(call: dict[str, Any]) -> Outcome:
-    status, text = call.get("status"), call["text"]
+    status, text = word(call.get("status")), call["text"]
     if status in {"cancelled", "canceled"}:
         return Outcome(refused=True)
     found = re.search(r"(?:^|\n)Exit Code: (-?\d{1,6})\b", text)

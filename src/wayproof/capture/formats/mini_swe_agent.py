@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, text_of
+from wayproof.capture.adapter import Format, Head, Sessions, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
@@ -138,7 +138,7 @@ class _Messages:
 
     def take(self, number: int, message: dict[str, Any]) -> None:
         """Take one message."""
-        role = message.get("role")
+        role = word(message.get("role"))
         extra = message.get("extra")
         extra = extra if isinstance(extra, dict) else {}
         time_ms = at_ms(extra.get("timestamp") or message.get("timestamp"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, text_of
+from wayproof.capture.adapter import Format, Head, Sessions, is_document, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
@@ -77,9 +77,7 @@ def _flat(history: list[Any]) -> list[Any]:
 
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over one session, or one for each instance of an evaluation's output."""
-    with source.open() as file:
-        first = file.read(1 << 12).lstrip()[:1]
-    if first == b"[":
+    if _is_array(source):
         events: Any = source.document(_any)
         if isinstance(events, list):
             numbered = list(enumerate(events, start=1))
@@ -96,6 +94,11 @@ def read(source: Source, sessions: Sessions) -> None:
             reader.take(number, record)
     if not reader.taken:
         sessions.drop(f"{source.name}\0openhands")
+
+
+def _is_array(source: Source) -> bool:
+    with source.open() as file:
+        return is_document(source) or file.read(1 << 12).lstrip()[:1] == b"["
 
 
 def _session(
@@ -302,7 +305,7 @@ def _v0_call(
             for key, one in args.items()
             if key not in _HARNESS_KEYS and one not in (None, "")
         }
-        if action == "edit" and args.get("command") in {"view", "create", "str_replace",
+        if action == "edit" and word(args.get("command")) in {"view", "create", "str_replace",
                                                         "insert", "undo_edit"}:  # fmt: skip
             name = "str_replace_editor"
     response = _mapping(metadata.get("model_response"))

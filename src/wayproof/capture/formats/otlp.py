@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import BAD_JSON, Format, Head, Sessions, text_of
+from wayproof.capture.adapter import BAD_JSON, Format, Head, Sessions, is_document, text_of, word
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
@@ -184,21 +184,12 @@ def read(source: Source, sessions: Sessions) -> None:
 
 
 def _requests(source: Source) -> Iterator[tuple[int, _Request]]:
-    with source.open() as file:
-        first = file.readline(1 << 16).strip()
-    if _is_document(first):
+    if is_document(source):
         request = source.document(_request)
         if request is not None:
             yield 1, request
         return
     yield from source.records(_request)
-
-
-def _is_document(first: bytes) -> bool:
-    """Whether the file is one request over several lines."""
-    if first in {b"{", b"["}:
-        return True
-    return first.startswith(b"{") and not first.endswith(b"}") and len(first) < 1 << 10
 
 
 # -- spans ----------------------------------------------------------------------------
@@ -446,7 +437,7 @@ def _messages(value: Any, role: str) -> list[str]:
             said = [
                 str(part.get("content") or part.get("text") or "")
                 for part in parts
-                if isinstance(part, Mapping) and part.get("type") in {"text", None}
+                if isinstance(part, Mapping) and word(part.get("type")) in {"text", ""}
             ]
             text = "\n".join(one for one in said if one)
         else:
