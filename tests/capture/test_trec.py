@@ -134,7 +134,7 @@ def test_bad_rows_are_named(
     assert main(["capture", str(path)]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["selected_artifacts"] == ["z.py", "y.py"]
-    assert f"bad.run:2: {row.split(maxsplit=1)[0] if False else ''}".rstrip() in captured.err
+    assert "bad.run:2: " in captured.err
     assert what in captured.err
 
 
