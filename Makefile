@@ -32,6 +32,7 @@ fast: $(VENV)/.installed
 
 docs: $(VENV)/.installed
 	$(BIN)/python tools/docs.py
+	$(BIN)/python tools/examples.py
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/fitness_speed.py

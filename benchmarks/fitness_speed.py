@@ -49,52 +49,58 @@ WORDS = [
 
 
 def make_cases(folder: Path, count: int, attempts: int = 1) -> None:
-    """Write ``count`` tasks and ``count × attempts`` packets, about 2.6 KB a pair."""
+    """Write ``count`` tasks and ``count × attempts`` packets, about 2.6 KB a pair.
+
+    A packet is a top-ten list, as rankers and repo maps return it: ten rows with an id, a
+    title, a summary and a reason, and two ids outside any row.
+    """
     random = Random(20260101)
     below = random.randrange
 
     def text(words: int) -> str:
         return " ".join(random.choices(WORDS, k=words))
 
+    def ids(number: int) -> list[str]:
+        return [f"module_{below(9999)}/{text(2).replace(' ', '_')}" for _ in range(number)]
+
     with (folder / "tasks.jsonl").open("w") as tasks, (folder / "packets.jsonl").open("w") as out:
         for number in range(count):
-            ids = [f"module_{below(9999)}:{text(2).replace(' ', '_')}" for _ in range(14)]
-            expected = ids[: 1 + below(3)]
+            row_ids = ids(10)
+            expected = [f"module:{name}" for name in row_ids[: 1 + below(2)]]
+            expected += ids(1) if below(4) == 0 else []
             task = {
                 "task_id": f"task-{number * 7919 % count:06d}-{WORDS[number % len(WORDS)]}",
                 "family": "synthetic",
-                "task_prompt": text(30),
+                "task_prompt": text(24),
                 "route_type": ("context_pack", "search", "repo_map")[number % 3],
                 "expected_artifacts": expected,
                 "forbidden_first_routes": ["--paper-module", "grep -r"],
                 "latency_budget_ms": 500 + below(1500),
                 "route_role": "first_contact",
-                "scent_terms": text(3).split(),
+                "scent_terms": random.sample(WORDS, k=3),
             }
             tasks.write(json.dumps(task) + "\n")
             for attempt in range(1, attempts + 1):
-                selected = [*ids[below(3) : 8], *expected[below(2) :]]
                 packet = {
                     "task_id": task["task_id"],
-                    "first_contact_command": f"context-pack --query '{text(8)}'",
-                    "wall_ms": below(2_000_000) / 1000,
+                    "first_contact_command": f"context-pack --query '{text(5)}'",
+                    "wall_ms": below(1_500_000) / 1000,
                     "timed_out": below(50) == 0,
                     "error": None,
-                    "selected_artifacts": selected,
+                    "selected_artifacts": ids(2),
                     "selected_rows": [
                         {
                             "kind_id": "module",
-                            "row_id": name.partition(":")[2],
-                            "artifact_ids": [name],
-                            "title": text(4),
-                            "summary": text(16),
-                            "reason": text(8),
+                            "row_id": name,
+                            "title": text(3),
+                            "summary": text(8),
+                            "reason": text(4),
                         }
-                        for name in ids[8:12]
+                        for name in row_ids
                     ],
-                    "summary": text(12),
+                    "summary": text(8),
                     "title": text(3),
-                    "route_hint": text(6),
+                    "route_hint": text(4),
                 }
                 if attempts > 1:
                     packet["attempt"] = attempt
@@ -144,14 +150,14 @@ def recall_here(folder: Path) -> None:
     decode_packet = msgspec.json.Decoder(PacketLine).decode
     needs = {}
     for line in (folder / "qrels.jsonl").read_bytes().splitlines():
-        need = need_of(decode_task(line))
-        needs[need.task_id] = need
+        task = decode_task(line)
+        needs[task.task_id] = need_of(task)
     values = {}
     for line in (folder / "run.jsonl").read_bytes().splitlines():
         packet = decode_packet(line)
-        need = needs[str(packet.task_id)]
+        need = needs[packet.task_id]
         found = judge(need, packet)
-        values[need.task_id] = (
+        values[packet.task_id] = (
             ratio(len(found.found), len(need.expected)),
             ratio(found.relevant_count, len(found.selected)),
         )
@@ -222,7 +228,8 @@ def _recall_inputs(folder: Path) -> None:
     with (folder / "run.jsonl").open("w") as run:
         for line in (folder / "packets.jsonl").open():
             packet = json.loads(line)
-            kept = {name: packet[name] for name in ("task_id", "selected_artifacts")}
+            rows = [f"{row['kind_id']}:{row['row_id']}" for row in packet["selected_rows"]]
+            kept = {"task_id": packet["task_id"], "selected_artifacts": rows}
             run.write(json.dumps(kept) + "\n")
 
 

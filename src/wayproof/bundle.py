@@ -52,18 +52,28 @@ _DIGEST_BLOCK_BYTES = 8 << 20
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """One file's identity: its size and SHA-256 (64 lower-case hex digits)."""
+class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One file's identity.
+
+    Attributes
+    ----------
+    bytes
+        Its size.
+    sha256
+        SHA-256 of its content, 64 lower-case hex digits.
+    """
 
     bytes: int
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a bundle says of itself.
 
     Attributes
     ----------
+    schema_version
+        Version of this record's form.
     kind
         ``fitness`` or ``recovery``: who can verify it.
     files

@@ -248,21 +248,23 @@ def _surrogate_path(value: Any, path: str) -> str | None:
     return None
 
 
-def has_duplicate_key(line: bytes, known_keys: int) -> bool:
-    """Tell whether an object's text repeats a key; ``known_keys`` is how many it must have.
+def has_duplicate_key(line: bytes, known_keys: int, texts: str) -> bool:
+    """Tell whether a flat object's line repeats a key.
 
-    Counting colons settles nearly every line without parsing it twice. Each key has
-    one: when there are no more colons than distinct keys, no key stands twice. Ids may
-    hold colons too, so those that follow a quote are counted next.
+    Parameters
+    ----------
+    line
+        The object's text.
+    known_keys
+        How many distinct keys its record shows.
+    texts
+        All string values of the record, joined.
+
+    Counting colons settles nearly every line without parsing it twice. Without escapes,
+    each colon of the line stands behind a key or in a string; when the record accounts
+    for all of them, no key stands twice.
     """
-    if line.count(b":") == known_keys:
-        return False
-    if (
-        b"\t" not in line
-        and b"\r" not in line
-        and b" :" not in line
-        and line.count(b'":') == known_keys
-    ):
+    if b"\\" not in line and line.count(b":") == known_keys + texts.count(":"):
         return False
     try:
         _strict.decode(line.decode("utf-8"))
@@ -306,13 +308,23 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
     expected = kinds["expected"] if kinds else (bounds["expected"] if bounds else problem)
     got = kinds["got"] if kinds else None
     shown = quoted(found_at) if found_at is not _NOWHERE else None
-    found = " ".join(part for part in (got, shown) if part) or None
+    if got is not None and got != shown:
+        shown = _json_words(got) if shown is None else f"{_json_words(got)} {shown}"
     return InputError(
         "wrong type" if kinds else "value out of range",
         field=field or None,
-        expected=expected.replace("`", "").replace(" | ", " or "),
-        found=found if shown is None or got != shown else shown,
+        expected=_json_words(expected),
+        found=shown,
     )
+
+
+# msgspec speaks of Python's types; the files hold JSON's.
+_WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+
+def _json_words(text: str) -> str:
+    words = re.sub(r"[a-z]+", lambda word: _WORDS.get(word[0], word[0]), text.replace("`", ""))
+    return words.replace(" | ", " or ")
 
 
 _NOWHERE = object()

@@ -21,6 +21,7 @@ _MARK_EVERY = 256
 _MAX_OPEN_RUNS = 64
 _LENGTH = struct.Struct(">I")
 _BUFFER_BYTES = 1 << 16
+_NEIGHBOURHOOD_BYTES = 1 << 16
 _TOUCHED_LIMIT_BYTES = 16 << 20
 
 
@@ -153,11 +154,15 @@ class MappedFile:
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._touched_bytes = 0
+        self._end = 0
 
     def read(self, offset: int, size: int) -> bytes:
         """Return ``size`` bytes from ``offset``."""
         piece = self._map[offset : offset + size]
-        self._touched_bytes += size + mmap.PAGESIZE
+        # The system maps a whole neighbourhood at each jump, and nothing anew in a walk.
+        is_walk = 0 <= offset - self._end < _NEIGHBOURHOOD_BYTES
+        self._end = offset + size
+        self._touched_bytes += size if is_walk else size + _NEIGHBOURHOOD_BYTES
         if self._touched_bytes > _TOUCHED_LIMIT_BYTES:
             self._let_go()
         return piece

@@ -96,7 +96,7 @@ def test_one_document_is_scored_from_file_or_pipe(tmp_path: Path, wayproof: RunW
     ("options", "status", "lines"),
     [
         (["--min-sufficient", "0.75"], 0, ["gate pass: min-sufficient: 0.75 (bound: >= 0.75)"]),
-        (["--min-sufficient", "75%"], 0, ["gate pass: min-sufficient: 0.75 (bound: >= 0.75)"]),
+        (["--min-sufficient", "75%"], 0, ["gate pass: min-sufficient: 0.75 (bound: >= 75%)"]),
         (["--min-sufficient", "0.7501"], 1, ["gate FAIL: min-sufficient: 0.75 (bound: >= 0.7501)"]),
         (
             ["--max-debts", "latency=0", "--max-debts", "sufficiency=1"],
@@ -223,4 +223,4 @@ def test_set_aside_packets_are_said(tmp_path: Path) -> None:
     assert _score(tmp_path, packets=packets).status == 2
     ran = _score(tmp_path, "--ignore-unknown", packets=packets)
     assert ran.status == 0
-    assert "set aside: 1 packets without task" in ran.out
+    assert "set aside: 1 packet without task" in ran.out

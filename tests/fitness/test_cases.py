@@ -67,6 +67,7 @@ def test_the_builtin_cases_are_the_public_ones() -> None:
         {"expected_task_statuses": {"t": {"no_such_field": None}}},
         {"expected_task_statuses": {"t": {"latency_status": "fail"}}},
         {"expected_status": "fail"},
+        {"expected_status": ""},
     ],
 )
 def test_an_expectation_that_does_not_hold_is_unmet(expectations: dict[str, Any]) -> None:

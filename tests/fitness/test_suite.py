@@ -156,7 +156,7 @@ def test_an_empty_suite_did_not_run() -> None:
             {"cases": [{"task": {"task_id": "t"}}, {"task": {"task_id": "t"}}]},
             ["cases 0 and 1", "task.task_id"],
         ),
-        ({"suite": 5, "cases": []}, ["suite", "expected str"]),
+        ({"suite": 5, "cases": []}, ["suite", "expected string"]),
         ([], ["benchmark", "expected object"]),
     ],
 )
@@ -166,3 +166,17 @@ def test_what_cannot_be_scored_is_named(benchmark: Any, parts: list[str]) -> Non
         evaluate_benchmark(benchmark)
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_an_unnamed_task_is_no_attempt_of_a_named_one() -> None:
+    """A default that happens to equal a given id doesn't join it."""
+    named = [
+        {"task": {"task_id": "unknown_task"}, "packet": {"attempt": number, "error": "x"}}
+        for number in (1, 2)
+    ]
+    suite = evaluate_benchmark({"cases": [*named, {"task": {}, "packet": {"error": "x"}}]})
+    assert [debt["debt_id"] for debt in suite["debt_candidates"]] == [
+        "sufficiency:unknown_task#1",
+        "sufficiency:unknown_task#2",
+        "sufficiency:unknown_task",
+    ]

@@ -38,12 +38,15 @@ COMMANDS: dict[str, Command] = {
     "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
     "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),
-    "verify": Command("wayproof.cli.verify", "check a result folder without trusting who made it"),
+    "verify": Command(
+        "wayproof.cli.verify", "check a result folder: digests, and what must follow from what"
+    ),
 }
 
 EXIT_STATUS_HELP = (
     "exit status: 0 pass; 1 measured and failed, or a gate failed; "
-    "2 unusable input or arguments, nothing written; 3 integrity failure"
+    "2 unusable input or arguments, nothing written; 3 integrity failure; "
+    "130 interrupted; 141 the reader of the output went away"
 )
 
 

@@ -58,7 +58,9 @@ def _configure_benchmark(parser: argparse.ArgumentParser) -> None:
 
 def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--input", metavar="DIR", type=Path, help="folder of case files")
+    source.add_argument(
+        "--input", metavar="DIR", type=Path, help="folder of case files (*.json, subfolders too)"
+    )
     source.add_argument(
         "--builtin", action="store_true", help="the four public cases that ship with wayproof"
     )
@@ -67,10 +69,18 @@ def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
 
 def _configure_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--tasks", metavar="T", type=Path, required=True, help="tasks file, a task a line"
+        "--tasks",
+        metavar="T",
+        type=Path,
+        required=True,
+        help="tasks file, a task a line ('-': stdin)",
     )
     parser.add_argument(
-        "--packets", metavar="P", type=Path, required=True, help="packets file ('-': stdin)"
+        "--packets",
+        metavar="P",
+        type=Path,
+        required=True,
+        help="packets file, a packet a line ('-': stdin)",
     )
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder for the bundle (none: nothing is written)"
@@ -161,7 +171,7 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
 
         view.print_suite(result, view.matrix_of(result["task_results"]))
         view.print_debts(result["debt_candidates"])
-        view.print_limits(result["limits"])
+        view.print_limits()
     return _status(result)
 
 
@@ -203,7 +213,7 @@ def _score(args: argparse.Namespace) -> int:
         view.print_suite(record, record["sufficiency_latency_matrix"])
         if args.out is not None and not args.summary_only:
             view.print_debts(view.debts_from(args.out / DEBTS))
-        view.print_limits(record["limits"])
+        view.print_limits()
         view.print_set_aside(record["ignored_packet_count"])
         view.print_written(args.out)
     # With --json the verdicts go to stderr, so that stdout stays one document.
@@ -223,12 +233,18 @@ def _gates(args: argparse.Namespace) -> "list[Gate]":
 
     gates = []
     if args.min_sufficient is not None:
-        gates.append(Gate("min-sufficient", parse_rate(args.min_sufficient)))
+        gates.append(Gate("min-sufficient", parse_rate(args.min_sufficient), args.min_sufficient))
     gates += [_debt_gate(text) for text in args.max_debts]
     if args.max_p95_ms is not None:
-        gates.append(Gate("max-p95-ms", _bound("--max-p95-ms", args.max_p95_ms)))
+        gates.append(Gate("max-p95-ms", _bound("--max-p95-ms", args.max_p95_ms), args.max_p95_ms))
     if args.max_unmeasured is not None:
-        gates.append(Gate("max-unmeasured", _count("--max-unmeasured", args.max_unmeasured)))
+        gates.append(
+            Gate(
+                "max-unmeasured",
+                _count("--max-unmeasured", args.max_unmeasured),
+                args.max_unmeasured,
+            )
+        )
     return gates
 
 
@@ -245,7 +261,7 @@ def _debt_gate(text: str) -> "Gate":
             expected="sufficiency=N or latency=N",
             found=text,
         )
-    return Gate("max-debts", _count("--max-debts", bound), debt_class)
+    return Gate("max-debts", _count("--max-debts", bound), bound, debt_class)
 
 
 def _count(option: str, text: str) -> Fraction:

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from wayproof.fitness.fold import LIMITS_LINE
 from wayproof.text import clip, harmless
 
 __all__ = ["debts_from", "matrix_of", "print_cases", "print_debts", "print_suite"]
@@ -28,6 +29,10 @@ def _console() -> Console:
 
 def _safe(text: object, limit_chars: int = _ID_CHARS) -> Text:
     return Text(harmless(clip(str(text), limit_chars)))
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def matrix_of(results: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
@@ -59,7 +64,7 @@ def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> No
     console.print(table)
     console.print(
         f"sufficient {summary['sufficiency_pass_count']} of {summary['task_count']}"
-        f" results ({summary['distinct_task_count']} tasks)"
+        f" results ({_counted(summary['distinct_task_count'], 'task')})"
     )
     for label, name in (
         ("recall", "mean_recall_at_packet"),
@@ -68,16 +73,17 @@ def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> No
     ):
         mean, denominator = summary[name], summary[f"{name}_denominator"]
         shown = "—" if mean is None else f"{mean:.6f}"
-        console.print(f"mean {label:<9} {shown} over {denominator} tasks")
+        console.print(f"mean {label:<9} {shown} over {_counted(denominator, 'task')}")
     p50, p95 = summary["p50_wall_ms"], summary["p95_wall_ms"]
     measured = summary["task_count"] - summary["latency_unmeasured_count"]
     times = "no wall time measured" if p50 is None else f"p50 {p50} ms, p95 {p95} ms"
     console.print(
         f"latency {times}; {summary['latency_unmeasured_count']} unmeasured, "
-        f"{measured} measured or timed out"
+        f"{measured} measured or cut off"
     )
     if summary["first_contact_unknown_count"]:
-        console.print(f"first command unknown in {summary['first_contact_unknown_count']} results")
+        unknown = _counted(summary["first_contact_unknown_count"], "result")
+        console.print(f"first command unknown in {unknown}")
 
 
 def debts_from(path: Path) -> Iterator[dict[str, Any]]:
@@ -174,7 +180,7 @@ def print_cases(result: dict[str, Any]) -> None:
     verdict = f"{result['passed_case_count']} of {result['case_count']} cases met"
     console.print(f"{verdict}: {result['status']}")
     if result["cases"]:
-        print_limits(result["cases"][0]["result"]["limits"])
+        print_limits()
 
 
 def _print_case_axes(console: Console, suite: dict[str, Any]) -> None:
@@ -213,17 +219,17 @@ def _failed_lines(case: dict[str, Any]) -> Iterator[str]:
         yield "the case states no expectation, so it could not fail"
 
 
-def print_limits(limits: Iterable[str]) -> None:
-    """Print what the numbers don't mean, on one line."""
+def print_limits() -> None:
+    """Print what the numbers don't mean, on one line; files carry the long form."""
     console = _console()
     console.print()
-    console.print(Text("limits: " + " ".join(limits), style="dim"))
+    console.print(Text(f"limits: {LIMITS_LINE}", style="dim"))
 
 
 def print_set_aside(count: int) -> None:
     """Say how many packets had no task, where there were any."""
     if count:
-        _console().print(f"set aside: {count} packets without task (--ignore-unknown)")
+        _console().print(f"set aside: {_counted(count, 'packet')} without task (--ignore-unknown)")
 
 
 def print_written(out: Path | None) -> None:

@@ -79,7 +79,7 @@ def evaluate_case(
             found=error.found,
             mend=error.mend,
         ) from None
-    expected_status = document.expected_status or "pass"
+    expected_status = "pass" if document.expected_status is None else document.expected_status
     summary_checks = {
         name: _check(expected, result["summary"].get(name, _ABSENT), name in result["summary"])
         for name, expected in sorted((document.expected_summary or {}).items())

@@ -19,6 +19,7 @@ from wayproof.statistics import exact_mean, nearest_rank
 __all__ = [
     "LATENCY_CODES",
     "LIMITS",
+    "LIMITS_LINE",
     "SCHEMA_VERSION",
     "Percentile",
     "Shape",
@@ -38,6 +39,13 @@ LIMITS: tuple[str, ...] = (
     "It admits no component and unblocks no owner.",
     "Unmeasured time and unknown first commands are counted, never taken for good.",
 )
+
+
+LIMITS_LINE = (
+    "captured packets, not live runs; stable ids, not embeddings; these tasks only; "
+    "no release authority; admits no component, unblocks no owner"
+)
+"""The limits in one line, for a terminal."""
 
 
 class Shape(NamedTuple):

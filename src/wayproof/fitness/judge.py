@@ -58,19 +58,16 @@ def _read_packet(packet: Packet) -> tuple[dict[str, None], list[str | None]]:
     selected: dict[str, None] = dict.fromkeys(packet.selected_artifacts or ())
     texts = [packet.summary, packet.title, packet.route_hint, packet.first_contact_command]
     for row in packet.selected_rows or ():
-        kind_id, row_id, artifact_ids, row_title, row_summary, reason = _row_values(row)
+        kind_id, row_id, artifact_ids = row.kind_id, row.row_id, row.artifact_ids
         if kind_id and row_id and not kind_id.isspace() and not row_id.isspace():
             selected[f"{kind_id}:{row_id}"] = None
         if artifact_ids:
             for artifact_id in artifact_ids:
                 selected[artifact_id] = None
-        texts += (row_title, row_summary, reason)
+        texts += (row.title, row.summary, row.reason)
     if not all(map(str.strip, selected)):
         selected = {text: None for text in selected if text and not text.isspace()}
     return selected, texts
-
-
-_row_values = msgspec.structs.astuple
 
 
 def judge(need: Need, packet: Packet) -> Judgement:
@@ -79,6 +76,9 @@ def judge(need: Need, packet: Packet) -> Judgement:
     The two axes are computed side by side and neither looks at the other: ``fact_mask``
     carries everything about sufficiency, ``latency_status`` everything about time.
     """
+    error = packet.error
+    if isinstance(error, dict):
+        _written_error(error)  # refused here, whether or not a result will be written
     selected, texts = _read_packet(packet)
     expected = need.expected
     found: Sequence[str]
@@ -109,7 +109,7 @@ def judge(need: Need, packet: Packet) -> Judgement:
         wall_ms = canonical_number(round(wall_ms, 3))
     mask = (
         (_TIMED_OUT if timed_out else 0)
-        | (_ERROR if packet.error else 0)
+        | (_ERROR if error else 0)
         | (_MISSING if missing else 0)
         | (_WEAK if missing_terms else 0)
         | (_FORBIDDEN if hits else 0)

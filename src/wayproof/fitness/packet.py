@@ -14,7 +14,17 @@ NonNegative = Annotated[float, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One selected row: its identity, and the text an agent saw beside it."""
+    """One selected row: its identity, and the text an agent saw beside it.
+
+    Attributes
+    ----------
+    kind_id, row_id
+        Together the row's id, ``kind_id:row_id``; a row with only one of them has none.
+    artifact_ids
+        Further ids that the row points at.
+    title, summary, reason
+        Text that carries scent.
+    """
 
     kind_id: str | None = None
     row_id: str | None = None
@@ -45,6 +55,8 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         Rows it pointed at.
     summary, title, route_hint
         Text that carries scent.
+    attempt
+        Which try of the task this is, from 1; needed where a task has several packets.
     """
 
     first_contact_command: str | None = None
@@ -61,7 +73,13 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
 
 class PacketLine(Packet, frozen=True, gc=False):
-    """A packet as a line of a packets file: joined to its task by ``task_id``."""
+    """A packet as a line of a packets file: joined to its task by ``task_id``.
+
+    Attributes
+    ----------
+    task_id
+        The task that it was captured for.
+    """
 
     task_id: str | None = None
 

@@ -21,16 +21,62 @@ class TaskResult(Record, frozen=True, kw_only=True):
     ----------
     attempt
         Only where the packet carried one.
+    command_used
+        The command that made the packet; the first command where the packet names none.
     defaulted_fields
         Task fields, then ``packet.`` fields, that were missing and took a default.
+    error
+        The packet's error as it stood, an object in canonical form; null when there was none.
+    expected_artifacts
+        The task's expected ids, each once, sorted.
     failed_checks
         Every rung that would have failed, in ladder order.
+    family
+        The task's grouping label.
     first_contact_command
         Null when the packet doesn't know it.
-    recall_at_packet, precision_at_packet
-        To 4 decimals; 1 where vacuous, and then named in ``vacuous_metrics``.
+    forbidden_first_route_hits
+        The forbidden texts that the first command contains, in task order.
+    forbidden_status
+        ``unscored`` when nothing is forbidden or the first command is unknown.
+    found_expected_artifacts, missing_expected_artifacts
+        Expected ids that were, or were not, selected; sorted.
+    latency_budget_ms
+        The task's budget in milliseconds.
+    latency_status
+        The second axis; it never touches sufficiency.
+    missing_scent_terms
+        Terms that the packet's text lacks, folded (lower case), in task order.
+    precision_at_packet
+        Selected ids that some expected id matches ÷ selected ids, to 4 decimals; 1 where
+        vacuous, and then named in ``vacuous_metrics``.
+    recall_at_packet
+        Found ÷ expected ids, to 4 decimals; 1 where vacuous, and then named in
+        ``vacuous_metrics``.
+    route_role
+        What the route was for.
+    route_type
+        Kind of navigation surface.
     scent_coverage
         Found terms ÷ terms, to 4 decimals; null when the task has no terms.
+    scent_status
+        ``unscored`` when the task has no terms.
+    selected_artifact_count
+        How many distinct ids the packet selected.
+    selected_artifacts
+        Distinct ids of ``selected_artifacts`` and of the rows, sorted.
+    sufficiency_failure_kind
+        The first rung that failed; null when none did.
+    sufficiency_status
+        The first axis.
+    task_id
+        The task's id, or ``unknown_task``.
+    task_prompt
+        What the cold agent was asked.
+    timed_out
+        Whether the route was cut off.
+    vacuous_metrics
+        Metrics whose denominator was 0: 1 by convention, and left out of means.
     wall_ms
         Milliseconds to 3 decimals; null when nobody measured.
     """
@@ -84,19 +130,42 @@ result_row = cast("Callable[..., TaskResult]", _Row)
 class SufficiencyDebt(
     Record, frozen=True, kw_only=False, gc=False, tag_field="debt_class", tag="sufficiency_debt"
 ):
-    """A route that pointed at the wrong things: repair its aim."""
+    """A route that pointed at the wrong things: repair its aim.
+
+    Attributes
+    ----------
+    debt_id
+        ``sufficiency:<task_id>``, with ``#<attempt>`` where the task has several.
+    forbidden_first_route_hits
+        Forbidden texts that the first command contains.
+    missing_expected_artifacts
+        Expected ids that were not selected.
+    repair_class
+        The failure kind: which rung of the ladder named the failure.
+    """
 
     debt_id: str
     forbidden_first_route_hits: Texts
     missing_expected_artifacts: Texts
     repair_class: str
-    """The failure kind: which rung of the ladder named the failure."""
 
 
 class LatencyDebt(
     Record, frozen=True, kw_only=False, gc=False, tag_field="debt_class", tag="latency_debt"
 ):
-    """A route that was too slow: repair its speed. It says nothing about its aim."""
+    """A route that was too slow: repair its speed. It says nothing about its aim.
+
+    Attributes
+    ----------
+    debt_id
+        ``latency:<task_id>``, with ``#<attempt>`` where the task has several.
+    latency_budget_ms
+        The budget it broke, in milliseconds.
+    latency_status
+        ``fail`` or ``timeout``.
+    wall_ms
+        Milliseconds it took; null when it was cut off and nobody measured.
+    """
 
     debt_id: str
     latency_budget_ms: int

@@ -1,7 +1,7 @@
 """A whole benchmark document: every case judged, counted, and its debts listed."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -19,16 +19,32 @@ DEFAULT_SUITE = "public_fixture"
 
 
 class BenchmarkCase(msgspec.Struct, frozen=True):
-    """One pair: a task, and the packet captured for it (null: none was captured)."""
+    """One pair of a benchmark document.
+
+    Attributes
+    ----------
+    task
+        The task, as ``wayproof schema task`` describes it.
+    packet
+        The packet captured for it; null: none was captured, which is a ``route_error``.
+    """
 
     task: dict[str, Any]
     packet: dict[str, Any] | None = None
 
 
 class Benchmark(msgspec.Struct, frozen=True):
-    """A benchmark document."""
+    """A benchmark document.
 
-    cases: Annotated[list[BenchmarkCase], msgspec.Meta(description="In the order of results.")]
+    Attributes
+    ----------
+    cases
+        Pairs of task and packet, in the order of the results.
+    suite
+        Name that the result carries; ``public_fixture`` when not given.
+    """
+
+    cases: list[BenchmarkCase]
     suite: str | None = None
 
 
@@ -80,9 +96,15 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
         "debt_candidates": [
             debt.as_dict()
             for result in results
-            for debt in debts_of(result, numbered=len(shapes.get(result.task_id, ())) > 1)
+            for debt in debts_of(result, numbered=_has_attempts(shapes, result))
         ],
     }
+
+
+def _has_attempts(shapes: dict[object, list[Shape]], result: TaskResult) -> bool:
+    """Tell whether a task that was given a name has several results."""
+    is_named = "task_id" not in result.defaulted_fields
+    return is_named and len(shapes.get(result.task_id, ())) > 1
 
 
 def _score(case: BenchmarkCase, route_codes: dict[str, int]) -> tuple[TaskResult, Shape]:

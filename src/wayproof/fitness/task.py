@@ -1,7 +1,6 @@
 """The task: what a cold agent was asked, and what a good first route must point at."""
 
 import functools
-import operator
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,19 +141,20 @@ def need_of(line: TaskLine) -> Need:
     prefixes: tuple[str, ...] = ()
     if expected:
         ids = tuple(sorted(set(_kept(expected))))
-        if any(map(_is_prefix, ids)):
+        if "*" in "".join(ids):
             prefixes = tuple([wanted[:-1] for wanted in ids if wanted[-1] == "*"])
     return Need(
         ids,
         prefixes,
         _shared(tuple(forbidden)) if forbidden else (),
-        tuple(dict.fromkeys(map(fold, _kept(terms)))) if terms else (),
+        _folded(terms) if terms else (),
         DEFAULTS.latency_budget_ms if budget_ms is None else budget_ms,
         DEFAULTS.route_type if route_type is None else route_type,
     )
 
 
-_is_prefix = operator.methodcaller("endswith", "*")
+def _folded(terms: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([fold(term) for term in _kept(terms)]))
 
 
 def defaulted_task_fields(line: TaskLine) -> list[str]:

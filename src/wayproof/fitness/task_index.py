@@ -117,7 +117,7 @@ def index_tasks(tasks: PlainFile) -> TaskIndex:
 def _checked_task(line: bytes) -> TaskLine:
     task: TaskLine = decode_line(line, _decode_task, TaskLine)
     values = _field_values(task)
-    if has_duplicate_key(line, len(values) - values.count(None)):
+    if has_duplicate_key(line, len(values) - values.count(None), _joined(task)):
         raise explain_line(line, TaskLine)
     if task.task_id is None:
         raise InputError(
@@ -127,6 +127,14 @@ def _checked_task(line: bytes) -> TaskLine:
         )
     refuse_draft(task)
     return task
+
+
+def _joined(task: TaskLine) -> str:
+    texts = [task.task_id, task.family, task.task_prompt, task.route_type, task.route_role]
+    for several in (task.expected_artifacts, task.forbidden_first_routes, task.scent_terms):
+        if several:
+            texts += several
+    return "".join(filter(None, texts))
 
 
 def _utf8(text: str) -> bytes:
