@@ -13,77 +13,87 @@ from typing import Any
 from wayproof.errors import InputError, OutputError
 from wayproof.text import clip, harmless
 
-_VERBS_HELP = """\
-other uses of the same position:
-  wayproof capture formats [--json]     the log formats: how each is told, what it can't know
-  wayproof capture inspect LOG…         a readable timeline: first contact, selections, cut
-  wayproof capture trec-import QRELS [RUN…] [--tasks-out TASKS] --out FILE
-                                        TREC qrels to tasks, runs to packets
-  wayproof capture trec-export FILE --out RUN
-                                        tasks to qrels, packets to a run, by what FILE holds
-
-exit status: 0 done, bad lines named on stderr; 2 unusable input, or bad lines with --strict
-"""
 _MAX_NAMED = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     _intermix(parser)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _VERBS_HELP
     parser.add_argument(
         "logs", metavar="LOG", nargs="+", help="log files, folders of logs, or - for stdin"
     )
     parser.add_argument("--format", metavar="NAME", help="the logs' format (default: detected)")
-    parser.add_argument("--tasks", metavar="FILE", help="tasks to pair the sessions with")
-    parser.add_argument(
-        "--task-id-from",
-        metavar="SOURCE",
-        default=None,
-        help="session (default), file, or prompt:REGEX over the first prompt",
-    )
-    parser.add_argument("--sidecar", metavar="FILE", help="JSON object of session_id: task_id")
-    parser.add_argument("--repo-root", metavar="DIR", help="repository root as the log spells it")
-    parser.add_argument(
+    parser.add_argument("--out", metavar="FILE", default="-", help="packets (default: -, stdout)")
+    parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")
+    parser.add_argument("--report", metavar="FILE", help="write what was read and left out as JSON")
+    _packet_arguments(parser.add_argument_group("packets"))
+    _task_arguments(parser.add_argument_group("tasks"))
+    _verb_arguments(parser)
+
+
+def _packet_arguments(group: Any) -> None:
+    group.add_argument("--repo-root", metavar="DIR", help="repository root as the log spells it")
+    group.add_argument(
         "--map",
         metavar="FROM=TO",
         action="append",
         default=[],
         help="take paths below FROM as below TO (an empty TO is the root); repeatable",
     )
-    parser.add_argument(
+    group.add_argument(
         "--select",
         choices=("read", "matched", "listed"),
         default=None,
         help="selected artifacts: files read (default), and matched, and listed",
     )
-    parser.add_argument(
+    group.add_argument(
         "--wall",
         choices=("native", "elapsed"),
         default="native",
         help="wall_ms from the log's own measurements (default) or from timestamps",
     )
-    parser.add_argument(
+
+
+def _task_arguments(group: Any) -> None:
+    group.add_argument("--tasks", metavar="FILE", help="tasks to pair the sessions with")
+    group.add_argument(
+        "--task-id-from",
+        metavar="SOURCE",
+        default=None,
+        help="session (default), file, or prompt:REGEX over the first prompt",
+    )
+    group.add_argument("--sidecar", metavar="FILE", help="JSON object of session_id: task_id")
+    group.add_argument("--draft-tasks", metavar="FILE", help="write task drafts to fill in")
+
+
+def _verb_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs stand where a log would; a log of that name is written ./formats."""
+    looking = parser.add_argument_group(
+        "capture formats, capture inspect LOG",
+        "instead of capturing: list the log formats, or show sessions as a timeline with "
+        "the first contact, the selections and the cut marked",
+    )
+    looking.add_argument("--json", action="store_true", help="the same as JSON")
+    trec = parser.add_argument_group(
+        "capture trec-import QRELS RUN, capture trec-export FILE",
+        "TREC relevance judgments to tasks and ranked lists to packets, and back: which is "
+        "which is told by the columns and keys",
+    )
+    trec.add_argument("--tasks-out", metavar="FILE", help="where imported tasks go")
+    trec.add_argument(
         "--min-relevance",
         metavar="N",
         type=int,
         default=1,
-        help="trec-import: judged relevant from this grade on (default: 1)",
+        help="judged relevant from this grade on (default: 1)",
     )
-    parser.add_argument("--tasks-out", metavar="FILE", help="trec-import: where the tasks go")
-    parser.add_argument(
+    trec.add_argument(
         "--attempt",
         metavar="N",
         type=int,
         default=1,
-        help="trec-export: which attempt's packets (default: 1)",
+        help="export the packets of this attempt (default: 1)",
     )
-    parser.add_argument("--draft-tasks", metavar="FILE", help="write task drafts to fill in")
-    parser.add_argument("--report", metavar="FILE", help="write what was read and left out as JSON")
-    parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")
-    parser.add_argument("--json", action="store_true", help="formats, inspect: JSON on stdout")
-    parser.add_argument("--out", metavar="FILE", default="-", help="packets (default: -, stdout)")
 
 
 def _intermix(parser: argparse.ArgumentParser) -> None:
