@@ -56,7 +56,7 @@ def session_lines(number: int, text: str, *, edits: bool, draw: random.Random) -
         yield json.dumps({**common, "type": "assistant", "uuid": f"{number}-{step}-a",
                           "timestamp": f"2026-01-01T10:{step % 60:02}:01.000Z",
                           "message": {"id": f"msg_{number}_{step}", "role": "assistant",
-                                      "content": [call], "usage": {"input_tokens": 1}}})  # fmt: skip
+                                      "content": [call], "usage": {"in": 1}}})  # fmt: skip
         start = draw.randrange(2000)
         output = text[start : start + draw.randrange(500, 9000)]
         yield json.dumps({**common, "type": "user", "uuid": f"{number}-{step}-r",

@@ -166,7 +166,7 @@ def first_byte(raw: msgspec.Raw) -> bytes:
 
 def decoded(raw: msgspec.Raw) -> Any:
     """Decode a member; None where it is absent or broken."""
-    if not first_byte(raw):
+    if raw is ABSENT:
         return None
     try:
         return _loose.decode(raw)

@@ -108,7 +108,10 @@ class Source:
             When the file can't be read, or needs a library that isn't installed.
         """
         try:
-            with self.path.open("rb") as file, _decompressed(file, self.name) as plain:
+            with (
+                self.path.open("rb", buffering=_BLOCK_BYTES) as file,
+                _decompressed(file, self.name) as plain,
+            ):
                 yield _as_utf8(plain)
         except (OSError, EOFError) as error:
             text = getattr(error, "strerror", None) or str(error)

@@ -11,12 +11,26 @@ import msgspec
 
 from wayproof.errors import OutputError
 
-__all__ = ["json_line", "write_whole"]
+__all__ = ["json_line", "storable", "write_whole"]
 
 
 def json_line(record: Any) -> bytes:
-    """One record as a line of JSON, keys in the record's own order."""
-    return msgspec.json.encode(record) + b"\n"
+    """Encode one record as a line of JSON, keys in the record's own order."""
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:  # a file name that is no valid Unicode, say
+        return msgspec.json.encode(storable(record)) + b"\n"
+
+
+def storable(value: Any) -> Any:
+    """Spell lone surrogates out, which JSON can't carry."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, (list, tuple)):
+        return [storable(one) for one in value]
+    if isinstance(value, dict):
+        return {storable(key): storable(one) for key, one in value.items()}
+    return value
 
 
 def write_whole(path: Path, lines: Iterable[bytes]) -> None:

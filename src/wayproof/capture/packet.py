@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from wayproof.capture.ids import PathMap, Roots, stable_id
+from wayproof.capture.output import storable
 from wayproof.capture.route import Route, Selection, Step
 
 __all__ = ["PacketOptions", "files_in_text", "make_packet", "roots_of"]
@@ -83,7 +84,7 @@ def make_packet(
 def _ranked_packet(route: Route, format_name: str, file: str) -> dict[str, Any]:
     """Return a ranked list's packet: ids and nothing else that was measured."""
     info = route.info
-    source = {"format": format_name, "file": _storable(file), "session_id": info.session_id}
+    source = {"format": format_name, "file": storable(file), "session_id": info.session_id}
     return {
         "first_contact_command": None,
         "first_contact_reason": "ranked_list",
@@ -135,7 +136,7 @@ def _selection(artifact: str, one: Selection, file: str | None) -> dict[str, Any
     if one.line:
         record["line"] = one.line
     if file is not None:
-        record["file"] = _storable(file)
+        record["file"] = storable(file)
     return record
 
 
@@ -173,7 +174,7 @@ def files_in_text(text: str) -> Iterator[str]:
 
 def _source(route: Route, format_name: str, file: str) -> dict[str, Any]:
     info = route.info
-    source: dict[str, Any] = {"format": format_name, "file": _storable(file)}
+    source: dict[str, Any] = {"format": format_name, "file": storable(file)}
     if info.session_id is not None:
         source["session_id"] = info.session_id
     if info.part is not None:
@@ -183,7 +184,7 @@ def _source(route: Route, format_name: str, file: str) -> dict[str, Any]:
     files = [route.first.file if route.first is not None else None, route.cut.file]
     for key, name in zip(("first_contact_file", "cut_file"), files, strict=True):
         if name is not None:
-            source[key] = _storable(name)
+            source[key] = storable(name)
     lines = [step.line for step in route.steps if step.navigates]
     source["lines"] = {
         "first_contact": route.first.line if route.first is not None else None,
@@ -191,8 +192,3 @@ def _source(route: Route, format_name: str, file: str) -> dict[str, Any]:
         "cut": route.cut.line,
     }
     return source
-
-
-def _storable(name: str) -> str:
-    """Spell a file name that is not valid Unicode with escapes."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -54,7 +54,8 @@ class Step(msgspec.Struct, kw_only=True):
     call_id: str
     tool: str
     line: int
-    batch: str
+    thread: str
+    batch: int
     purpose: str
     asked: str | None = None
     first: str | None = None
@@ -149,7 +150,9 @@ class _Thread:
         self.last_at_ms: float | None = None
         self.first_at_ms: float | None = None
         self._batch = 0
+        self._batch_name: str | None = None
         self._in_batch = False
+        self._has_first = False
         self.seen: set[str] = set()
 
     def mark(self, kind: str, line: int, text: str, step: Step | None = None) -> None:
@@ -219,27 +222,33 @@ class _Thread:
         self.answer = None
         self.failure = None  # the agent went on
         self._touch(event.line, event.at_ms)
-        if self.steps and not step.mutates:
-            step.raw = None  # only a first step's text is needed
+        if self._has_first and self._marks is None and step.navigates:
+            step.first, step.raw = "", None
+        if step.navigates and tool.purpose != "delegate":
+            self._has_first = True
         self.steps.append(step)
         self.pending[event.call_id] = pending
         if step.mutates:
             self.mutation = Cut("mutation", event.line, event.at_ms)
 
-    def _batch_of(self, event: Call) -> str:
-        if not self._in_batch:
+    def _batch_of(self, event: Call) -> int:
+        """Number the batches: by the name that the log gives them, else by what came between."""
+        same = event.batch == self._batch_name if event.batch is not None else self._in_batch
+        if not same:
             self._batch += 1
-            self._in_batch = True
-        return f"={event.batch}" if event.batch is not None else str(self._batch)
+        self._batch_name = event.batch
+        self._in_batch = True
+        return self._batch
 
     def _step(
-        self, event: Call, tool: Tool, folders: tuple[str | None, ...], batch: str
+        self, event: Call, tool: Tool, folders: tuple[str | None, ...], batch: int
     ) -> tuple[Step, _Pending]:
         step = Step(
             call_id=event.call_id,
             tool=event.tool,
             line=event.line,
-            batch=f"{self.name}/{batch}",
+            thread=self.name,
+            batch=batch,
             purpose=tool.purpose,
             at_ms=event.at_ms,
         )
@@ -254,7 +263,9 @@ class _Thread:
             step.reason = "arguments_not_logged"
             step.mutates = tool.purpose == "mutation"
         else:
-            step.first = step.raw = _clip(_tool_text(event))
+            # Of later calls nothing is shown, so their text is not worth making.
+            wanted = not self._has_first or self._marks is not None
+            step.first = step.raw = _clip(_tool_text(event)) if wanted else ""
             step.mutates = tool.purpose == "mutation"
         if step.mutates and (reading is None or reading.mutates_first):
             step.first = None
@@ -542,7 +553,7 @@ class _Finish:
 
     def _walk(self, thread: _Thread, depth: int) -> float:
         """Append the thread's steps; return its measured wall time in ms."""
-        batches: dict[str, float] = {}
+        batches: dict[int, float] = {}
         for step in thread.steps:
             step.file = thread.file
             child = self._child_of(thread, step) if step.purpose == "delegate" else None
@@ -622,7 +633,8 @@ def _verdict(navigation: list[Step], cut: Cut) -> tuple[bool, str | None]:
     known = [step for step in navigation if step.outcome is not None and _known(step.outcome)]
     if not known:
         return False, None
-    last = [step for step in known if step.batch == known[-1].batch]
+    ended = known[-1].thread, known[-1].batch
+    last = [step for step in known if (step.thread, step.batch) == ended]
     if not all(map(_failed, last if cut.reason == "end_of_log" else known)):
         return False, None
     outcomes = [step.outcome for step in last if step.outcome is not None]

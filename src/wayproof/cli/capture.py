@@ -306,17 +306,7 @@ def _report(
             for one in problems.named
         ],
     }
-    write_whole(Path(path), [json_line(_storable(record))])
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, list):
-        return [_storable(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _storable(one) for key, one in value.items()}
-    return value
+    write_whole(Path(path), [json_line(record)])
 
 
 def _say(text: str) -> None:
@@ -355,33 +345,44 @@ def _formats(args: argparse.Namespace) -> int:
 
 
 def _inspect(args: argparse.Namespace) -> int:
-    from wayproof.capture.adapter import Sessions
     from wayproof.capture.lines import Problems, Source
+
+    if not args.logs:
+        raise InputError("inspect needs a LOG", mend="wayproof capture inspect LOG")
+    problems = Problems()
+    for path, name, named in _files(args.logs):
+        try:
+            _inspect_log(args, Source(path, name=name, problems=problems))
+        except InputError as error:
+            if named:
+                raise
+            _say(f"left out: {name}: {error.problem}")
+    for problem in problems.named[:_MAX_NAMED]:
+        _say(str(problem))
+    return 2 if args.strict and problems.count else 0
+
+
+def _inspect_log(args: argparse.Namespace, source: Any) -> None:
+    import msgspec
+
+    from wayproof.capture.adapter import Sessions
+    from wayproof.capture.output import json_line
     from wayproof.capture.packet import make_packet, roots_of
     from wayproof.capture.registry import read_log
     from wayproof.capture.timeline import timeline
 
-    if not args.logs:
-        raise InputError("inspect needs a LOG", mend="wayproof capture inspect LOG")
-    options, format_name = _options(args), _format_name(args)
-    problems = Problems()
-    for path, name, _ in _files(args.logs):
-        source = Source(path, name=name, problems=problems)
-        sessions = Sessions(tier=args.select or "listed", timeline=True)
-        found = read_log(source, sessions, format_name=format_name)
-        for cutter in sessions.cutters():
-            route = cutter.finish()
-            packet = make_packet(route, format_name=found or "", file=name, options=options)
-            entries = list(timeline(route, cutter.marks or [], roots_of(route, options)))
-            if args.json:
-                import msgspec
-
-                print(msgspec.json.encode({"packet": packet, "timeline": entries}).decode())
-            else:
-                _show(packet, entries)
-    for problem in problems.named[:_MAX_NAMED]:
-        _say(str(problem))
-    return 2 if args.strict and problems.count else 0
+    options = _options(args)
+    sessions = Sessions(tier=args.select or "listed", timeline=True)
+    found = read_log(source, sessions, format_name=_format_name(args))
+    for cutter in sessions.cutters():
+        route = cutter.finish()
+        packet = make_packet(route, format_name=found or "", file=source.name, options=options)
+        entries = list(timeline(route, cutter.marks or [], roots_of(route, options)))
+        if args.json:
+            shown = {"packet": packet, "timeline": [msgspec.to_builtins(one) for one in entries]}
+            print(json_line(shown).decode(), end="")
+        else:
+            _show(packet, entries)
 
 
 def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:

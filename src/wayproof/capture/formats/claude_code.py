@@ -508,7 +508,10 @@ def _outcome(block: _Block, structured: _ToolUseResult | None) -> Outcome:
         read = outcome_from_text(body_text(block.content), ok=False)
         refused = not read.timed_out
         return Outcome(ok=None, refused=refused, timed_out=read.timed_out, duration_ms=duration_ms)
-    return Outcome(ok=True, duration_ms=duration_ms)
+    return _FINE if duration_ms is None else Outcome(ok=True, duration_ms=duration_ms)
+
+
+_FINE = Outcome(ok=True)
 
 
 def _files(structured: _ToolUseResult | None) -> tuple[Named, ...] | None:
