@@ -317,3 +317,18 @@ def test_results_of_every_shape(write_log: WriteLog) -> None:
     packet = packet_of(path)
     assert packet["selected_artifacts"] == ["a.py", "b.py"]
     assert packet["error"] == "boom"
+
+
+def test_a_side_chain_in_fragments() -> None:
+    """No prompt, no agent id on the lines that matter: there is only one it can be."""
+    packet = packet_of("claude_code/sidechain_fragments.jsonl")
+    assert packet["first_contact_command"] == 'Grep {"pattern":"colour"}'
+    assert packet["via"] == "subagent"
+    assert packet["start_reason"] == "start_of_log"
+
+
+def test_agents_named_in_text_and_workflows() -> None:
+    """An id only in the result's text; a workflow that ran two agents."""
+    packet = packet_of("claude_code/agent_in_text/17171717-aaaa.jsonl")
+    assert packet["selected_artifacts"] == ["web.py", "flow_a.py", "flow_b.py"]
+    assert packet["first_contact_command"] == 'Read {"file_path":"/home/kim/shelf/web.py"}'

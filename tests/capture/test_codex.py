@@ -162,3 +162,12 @@ def test_exec_failed_turn() -> None:
     assert packet["first_contact_command"] == "rg -n nothing"
     assert packet["error"] == "stream disconnected"
     assert "failed_calls" not in packet
+
+
+def test_a_spawned_agent_named_by_an_event() -> None:
+    """The thread stands in an event beside the call; unknown line types are skipped."""
+    files = sorted((FIXTURES / "codex/collab").iterdir())
+    (packet,) = packets_of(*files)
+    assert packet["first_contact_command"] == "cat inside.py"
+    assert packet["via"] == "subagent"
+    assert packet["selected_artifacts"] == ["inside.py"]

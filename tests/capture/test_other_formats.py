@@ -268,3 +268,11 @@ def test_gemini_set_messages_and_unknown_rewind(write_log: WriteLog) -> None:
         call("last"),
     )
     assert packet_of(path)["selected_artifacts"] == ["new.py", "last.py"]
+
+
+def test_gemini_sub_agent_and_patch() -> None:
+    """A patched message names its agent, whose recording lies in the session's folder."""
+    packet = packet_of("gemini/with_agent/session-2026-06-22T14-31-0a900000.jsonl")
+    assert packet["first_contact_command"] == 'read_file {"file_path":"deep.py"}'
+    assert packet["via"] == "subagent"
+    assert packet["selected_artifacts"] == ["deep.py"]

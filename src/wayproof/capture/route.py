@@ -232,7 +232,7 @@ class _Thread:
             self.mutation = Cut("mutation", event.line, event.at_ms)
 
     def _batch_of(self, event: Call) -> int:
-        """Number the batches: by the name that the log gives them, else by what came between."""
+        """Return the batch's number: batches are told by name, else by what came between."""
         same = event.batch == self._batch_name if event.batch is not None else self._in_batch
         if not same:
             self._batch += 1
@@ -479,6 +479,11 @@ class SessionCutter:
         else:
             thread.on_answer(event)
 
+    def delegates(self, call_id: str, thread: str) -> bool:
+        """Whether a call that waits for its result handed work to another agent."""
+        pending = self._thread(thread).pending.get(call_id)
+        return pending is not None and pending.tool.purpose == "delegate"
+
     def knows_call(self, call_id: str) -> bool:
         """Whether the main thread has made this call: a sub-agent's log may repeat it."""
         return call_id in self._main.seen
@@ -583,16 +588,39 @@ class _Finish:
     def _child_of(self, parent: _Thread, step: Step) -> _Thread | None:
         """Find the thread a call delegated to: by name, by call, else by its prompt."""
         free = [one for one in self._spawns if one.child not in self._taken]
-        candidates = [
+        candidates: list[str | None] = [
             step.child,
             next((one.child for one in free if one.parent_call == step.call_id), None),
             next((one.child for one in free if _prompted(one, step)), None),
         ]
-        for name in candidates:
-            if name in self._threads and name not in self._taken and name != parent.name:
-                self._taken.add(name)
-                return self._threads[name]
-        return None
+        candidates += self._lone_chain(step)
+        known = [
+            self._threads[name]
+            for name in candidates
+            if name in self._threads and name not in self._taken and name != parent.name
+        ]
+        # A fragment without calls is taken only where nothing says more.
+        thread = next((one for one in known if one.steps), known[0] if known else None)
+        if thread is not None:
+            self._taken.add(thread.name)
+        return thread
+
+    def _lone_chain(self, step: Step) -> list[str]:
+        """Side chains whose own prompt is not logged, where there is only one to choose."""
+        owned = {one.child for one in self._spawns if one.parent_call is not None}
+        asked = {one.asked for one in self._main_steps() if one is not step}
+        free = [
+            one.child
+            for one in self._spawns
+            if one.file is None
+            and one.child not in owned | self._taken
+            and one.prompt not in asked
+            and self._threads[one.child].steps
+        ]
+        return free if len(free) == 1 else []
+
+    def _main_steps(self) -> list[Step]:
+        return [one for one in self._threads[MAIN_THREAD].steps if one.asked is not None]
 
 
 def _prompted(spawn: Spawn, step: Step) -> bool:

@@ -75,7 +75,7 @@ _NAMES: dict[Purpose, str] = {
     "delegate": """
         task agent spawnagent delegate runsubagent dispatchagent newtask subagent invokeagent
         delegatetoagent callagent startagent handoff agentdelegate codebaseinvestigator
-        explore delegatetask
+        explore delegatetask workflow
     """,
     "answer": """
         finish submit finalanswer attemptcompletion complete completetask exit taskcomplete

@@ -67,7 +67,7 @@ def _task_arguments(group: Any) -> None:
 
 
 def _verb_arguments(parser: argparse.ArgumentParser) -> None:
-    """The verbs stand where a log would; a log of that name is written ./formats."""
+    """Declare what the verbs take; they stand where a log would."""
     looking = parser.add_argument_group(
         "capture formats, capture inspect LOG",
         "instead of capturing: list the log formats, or show sessions as a timeline with "

@@ -75,8 +75,8 @@ def read(source: Source, sessions: Sessions) -> None:
 
 
 def _describe(log: Mapping[str, Any], cutter: SessionCutter) -> None:
-    session_id = log.get("session_id")
-    cutter.info.session_id = session_id if isinstance(session_id, str) and session_id else None
+    names = (log.get("session_id"), log.get("trajectory_id"))
+    cutter.info.session_id = next((one for one in names if isinstance(one, str) and one), None)
     agent = log.get("agent")
     if isinstance(agent, dict):
         named = [agent.get("name"), agent.get("version")]

@@ -6,6 +6,7 @@ message ran side by side. A resumed session repeats its history, so lines are to
 ``<session>/subagents/agent-<id>.jsonl`` (or a sibling ``agent-<id>.jsonl``) in newer ones.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,7 @@ class _ToolUseResult(msgspec.Struct):
     mode: str | None = None
     interrupted: bool | None = None
     agentId: str | None = None
+    runId: str | None = None
 
 
 _line = msgspec.json.Decoder(_Line)
@@ -295,13 +297,13 @@ class _Reader:
     def read_children(self) -> None:
         """Read the files of the agents that the routes delegated to."""
         for cutter in list(self._cutters.values()):
-            done: set[str] = set()
+            done: set[Path] = set()
             for _ in range(8):  # a sub-agent may have sub-agents
-                files = [one for one in self._child_files(cutter) if one[0] not in done]
+                files = [one for one in self._child_files(cutter) if one[1] not in done]
                 if not files:
                     break
                 for name, path in files:
-                    done.add(name)
+                    done.add(path)
                     self._read_child(cutter, name, path)
 
     def _child_files(self, cutter: SessionCutter) -> Iterator[tuple[str, Path]]:
@@ -319,6 +321,9 @@ class _Reader:
             file = next((one for one in files if one.is_file()), None)
             if file is not None:
                 yield name, file
+            for folder in folders:  # a workflow runs several agents
+                for one in _agent_files([folder / "workflows" / name]):
+                    yield name, one
         if any(step.child is None for step in open_calls):
             for file in _agent_files(folders):
                 name = file.stem.removeprefix("agent-")
@@ -457,14 +462,31 @@ class _Events:
         results = [block for block in blocks if block.type == "tool_result" and block.tool_use_id]
         structured = _structured(line) if len(results) == 1 else None
         for block in results:
-            self._cutter.feed(self._result(number, block, structured, time_ms))
+            child = self._child(line, block, structured)
+            self._cutter.feed(self._result(number, block, structured, time_ms, child))
         texts = [decoded(block.text) for block in blocks if block.type == "text"]
         said = "\n".join(text for text in texts if isinstance(text, str))
         if said:
             self._prompt(number, line, said, time_ms)
 
+    def _child(self, line: _Line, block: _Block, structured: _ToolUseResult | None) -> str | None:
+        """Return the agent that did a delegated call's work: typed, or named in the text."""
+        if not self._cutter.delegates(block.tool_use_id or "", self._thread):
+            return None
+        if structured is not None and (structured.agentId or structured.runId):
+            return structured.agentId or structured.runId
+        if line.agentId and not line.isSidechain:
+            return line.agentId
+        found = re.search(r"\bagentId: ([\w-]{1,80})", body_text(block.content))
+        return found[1] if found else None
+
     def _result(
-        self, number: int, block: _Block, structured: _ToolUseResult | None, time_ms: float | None
+        self,
+        number: int,
+        block: _Block,
+        structured: _ToolUseResult | None,
+        time_ms: float | None,
+        child: str | None,
     ) -> Result:
         return Result(
             call_id=block.tool_use_id or "",
@@ -474,7 +496,7 @@ class _Events:
             thread=self._thread,
             files=_files(structured),
             body=block.content,
-            child=structured.agentId if structured is not None else None,
+            child=child,
         )
 
 

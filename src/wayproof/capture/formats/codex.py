@@ -29,7 +29,7 @@ from wayproof.capture.adapter import (
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
-from wayproof.capture.results import body_text, first_line, outcome_from_text
+from wayproof.capture.results import first_line, outcome_from_text
 from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
@@ -104,7 +104,7 @@ class _Item(msgspec.Struct):
     duration: Raw = ABSENT
     aggregated_output: Raw = ABSENT
     formatted_output: Raw = ABSENT
-    reason: str | None = None
+    new_thread_id: str | None = None
 
 
 class _Document(msgspec.Struct):
@@ -150,6 +150,7 @@ class _Reader:
         self._identified = False
         self._cwd: str | None = None
         self._last_prompt: str | None = None
+        self._spawned: dict[str, str] = {}
 
     @property
     def _main(self) -> bool:
@@ -232,6 +233,8 @@ class _Reader:
     # -- items ------------------------------------------------------------------------
 
     def _item(self, number: int, item: _Item, time_ms: float | None) -> None:
+        if item.new_thread_id and item.call_id:
+            self._spawned[item.call_id] = item.new_thread_id
         handler = _HANDLERS.get(item.type or "")
         if handler is not None:
             handler(self, number, item, time_ms)
@@ -301,7 +304,7 @@ class _Reader:
                 at_ms=time_ms,
                 thread=self._thread,
                 body=text,
-                child=_agent_id(text),
+                child=self._spawned.get(item.call_id or "") or _agent_id(text),
             )
         )
 
@@ -465,7 +468,7 @@ def _duration_ms(value: Any) -> float | None:
 
 def _agent_id(text: str) -> str | None:
     """Return a spawned agent's thread, from the output of the call that spawned it."""
-    if len(text) > 4096 or "agent_id" not in text:
+    if len(text) > 4096 or "agent" not in text:
         return None
-    found = re.search(r'"agent_id"\s*:\s*"([^"]{1,100})"', body_text(text))
-    return found[1] if found else None
+    found = re.search(r'"agent_id"\s*:\s*"([^"]{1,100})"|\bagent ([0-9a-f-]{36}) spawned', text)
+    return (found[1] or found[2]) if found else None

@@ -7,6 +7,7 @@ back. What counts is the state after the replay, as the tool itself would load i
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +18,16 @@ from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
 from wayproof.capture.route import SessionCutter
-from wayproof.capture.session import Answer, Call, Failure, Outcome, Prompt, Result
+from wayproof.capture.session import (
+    MAIN_THREAD,
+    Answer,
+    Call,
+    Failure,
+    Outcome,
+    Prompt,
+    Result,
+    Spawn,
+)
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -36,7 +46,7 @@ FORMAT = Format(
         "error": "native",
         "timed_out": "derived",
         "prompt": "native",
-        "subagent": "unknown",
+        "subagent": "native",
         "version": "unknown",
     },
     limits=(
@@ -76,8 +86,33 @@ def read(source: Source, sessions: Sessions) -> None:
     cutter = sessions.of(f"{source.name}\0gemini")
     replay.describe(cutter)
     for number, message in replay.messages():
-        for event in _events(number, message):
+        for event in _events(number, message, MAIN_THREAD):
             cutter.feed(event)
+    _read_children(source, cutter)
+
+
+def _read_children(source: Source, cutter: SessionCutter) -> None:
+    """Read the recordings of sub-agents: ``<session>/<agent>.jsonl`` beside the session's."""
+    session_id = cutter.info.session_id
+    if session_id is None or not _is_name(session_id):
+        return
+    for step in list(cutter.undelegated()):
+        path = source.path.parent / session_id / f"{step.child}.jsonl"
+        if step.child is None or not _is_name(step.child) or not path.is_file():
+            continue
+        shown = str(Path(source.name).parent / session_id / path.name)
+        child = Source(path, name=shown, problems=source.problems)
+        replay = _Replay(child, document=False)
+        for number, record in child.records(_any):
+            replay.take(number, record)
+        cutter.feed(Spawn(child=step.child, line=0, parent_call=step.call_id, file=shown))
+        for number, message in replay.messages():
+            for event in _events(number, message, step.child):
+                cutter.feed(event)
+
+
+def _is_name(text: str) -> bool:
+    return text.replace("-", "").replace("_", "").isalnum()
 
 
 class _Replay:
@@ -99,6 +134,8 @@ class _Replay:
             self._rewind(record["$rewindTo"])
         elif "$set" in record:
             self._set(number, record["$set"])
+        elif "$patch" in record:
+            self._patch(number, record["$patch"])
         elif "messages" in record or "sessionId" in record or "projectHash" in record:
             self._set(number, record)
         elif "type" in record:
@@ -127,6 +164,15 @@ class _Replay:
             for key, (line, _) in kept.items():
                 if key in self._messages:
                     self._messages[key] = (line, self._messages[key][1])
+
+    def _patch(self, number: int, patch: Any) -> None:
+        updates = patch.get("updates") if isinstance(patch, dict) else None
+        for update in updates if isinstance(updates, list) else []:
+            known = self._messages.get(word(update.get("id"))) if isinstance(update, dict) else None
+            if known is not None:
+                known[1].update(_reduced(update))
+            else:
+                self._put(number, update)
 
     def _rewind(self, target: Any) -> None:
         names = list(self._messages)
@@ -158,7 +204,7 @@ def _reduced(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reduced_call(call: dict[str, Any]) -> dict[str, Any]:
-    names = ("id", "name", "args", "status", "timestamp", "durationMs")
+    names = ("id", "name", "args", "status", "timestamp", "agentId")
     kept = {key: call[key] for key in names if key in call}
     text, failed = _response(call.get("result"))
     kept["text"], kept["failed"] = text[:_KEPT_CHARS], failed
@@ -190,24 +236,24 @@ def _response(result: Any) -> tuple[str, bool]:
     return "\n".join(texts), failed
 
 
-def _events(number: int, message: dict[str, Any]) -> Iterator[Any]:
+def _events(number: int, message: dict[str, Any], thread: str) -> Iterator[Any]:
     time_ms = at_ms(message.get("timestamp"))
     text = text_of(message.get("content"))
     kind = message.get("type")
     if kind == "user":
         said = genuine(text)
         if said and not said.startswith("/"):
-            yield Prompt(text=said, line=number, at_ms=time_ms)
+            yield Prompt(text=said, line=number, at_ms=time_ms, thread=thread)
     elif kind == "gemini":
         if text.strip():
-            yield Answer(text=text, line=number, at_ms=time_ms)
+            yield Answer(text=text, line=number, at_ms=time_ms, thread=thread)
         calls = message.get("toolCalls", [])
         for place, call in enumerate(calls):
-            yield _call(number, place, call, time_ms)
+            yield _call(number, place, call, time_ms, thread)
         for place, call in enumerate(calls):
             if call["ended"]:
-                yield _result(number, place, call)
-    elif kind == "error":
+                yield _result(number, place, call, thread)
+    elif kind == "error" and thread == MAIN_THREAD:
         yield Failure(error=first_line(text), line=number)
 
 
@@ -216,7 +262,9 @@ def _name(number: int, place: int, call: dict[str, Any]) -> str:
     return name if isinstance(name, str) and name else f"line {number}.{place}"
 
 
-def _call(number: int, place: int, call: dict[str, Any], time_ms: float | None) -> Call:
+def _call(
+    number: int, place: int, call: dict[str, Any], time_ms: float | None, thread: str
+) -> Call:
     arguments = call.get("args")
     name = call.get("name")
     return Call(
@@ -225,16 +273,20 @@ def _call(number: int, place: int, call: dict[str, Any], time_ms: float | None) 
         arguments=arguments if isinstance(arguments, (dict, str)) else None,
         line=number,
         at_ms=at_ms(call.get("timestamp")) or time_ms,
+        thread=thread,
         batch=f"line {number}",
     )
 
 
-def _result(number: int, place: int, call: dict[str, Any]) -> Result:
+def _result(number: int, place: int, call: dict[str, Any], thread: str) -> Result:
+    child = call.get("agentId")
     return Result(
         call_id=_name(number, place, call),
         line=number,
         outcome=_outcome(call),
+        thread=thread,
         body=_printed(call["text"]),
+        child=child if isinstance(child, str) and child else None,
     )
 
 

@@ -144,7 +144,7 @@ class _Messages:
         time_ms = at_ms(extra.get("timestamp") or message.get("timestamp"))
         text = text_of(message.get("content"))
         if role == "assistant":
-            self._assistant(number, text, extra, time_ms)
+            self._assistant(number, text, extra, message.get("tool_calls"), time_ms)
         elif self._waiting and role in {"user", "tool", "exit"}:
             self._observation(number, message, text, extra, time_ms)
         elif role == "user" and not self._prompted:
@@ -152,9 +152,14 @@ class _Messages:
             self._feed(Prompt(text=_task(text), line=number, at_ms=time_ms))
 
     def _assistant(
-        self, number: int, text: str, extra: dict[str, Any], time_ms: float | None
+        self,
+        number: int,
+        text: str,
+        extra: dict[str, Any],
+        tool_calls: Any,
+        time_ms: float | None,
     ) -> None:
-        commands = _commands(extra.get("actions")) or _fenced(text)
+        commands = _commands(extra.get("actions")) or _called(tool_calls) or _fenced(text)
         self._waiting = []
         if not commands:
             if text.strip():
@@ -205,6 +210,23 @@ def _commands(actions: Any) -> list[tuple[str, str | None]]:
         command = action.get("command") if isinstance(action, Mapping) else action
         if isinstance(command, str) and command.strip():
             call_id = action.get("tool_call_id") if isinstance(action, Mapping) else None
+            found.append((command.strip(), call_id if isinstance(call_id, str) else None))
+    return found
+
+
+def _called(tool_calls: Any) -> list[tuple[str, str | None]]:
+    """Commands of tool calls, in logs that keep the calls and not the actions."""
+    found: list[tuple[str, str | None]] = []
+    for call in tool_calls if isinstance(tool_calls, list) else []:
+        function = call.get("function") if isinstance(call, Mapping) else None
+        arguments = function.get("arguments") if isinstance(function, Mapping) else None
+        try:
+            inner = _any.decode(arguments) if isinstance(arguments, str) else arguments
+        except (msgspec.MsgspecError, RecursionError):
+            continue
+        command = inner.get("command") if isinstance(inner, Mapping) else None
+        if isinstance(command, str) and command.strip():
+            call_id = call.get("id")
             found.append((command.strip(), call_id if isinstance(call_id, str) else None))
     return found
 
