@@ -23,6 +23,15 @@ from pathlib import Path
 LINES_PER_SESSION = 400
 
 
+CALLS: list[tuple[str, dict[str, str]]] = [
+    ("Read", {"file_path": "{path}"}),
+    ("Bash", {"command": "cd /work/app && rg -n 'value_{step}' src | head -20"}),
+    ("Read", {"file_path": "{path}"}),
+    ("Grep", {"pattern": "value", "path": "src"}),
+    ("Bash", {"command": "sed -n '{step},+80p' {path}; git log --oneline -5 -- {path}"}),
+]
+
+
 def decode_all(path: str) -> None:
     import msgspec
 
@@ -50,13 +59,19 @@ def session_lines(number: int, text: str, *, edits: bool, draw: random.Random) -
     for step in range(LINES_PER_SESSION // 2):
         name = f"toolu_{number:05}_{step:04}"
         path = f"/work/app/src/module_{step % 40}.py"
-        call = {"type": "tool_use", "id": name, "name": "Read", "input": {"file_path": path}}
+        tool, given = CALLS[step % len(CALLS)]
+        spelled = {
+            "path": path,
+            "step": f"{number}_{step}",
+        }  # no command twice: no luck with caches
+        arguments = {key: value.format(**spelled) for key, value in given.items()}
+        call = {"type": "tool_use", "id": name, "name": tool, "input": arguments}
         if edits and step == 12:
             call |= {"name": "Edit", "input": {"file_path": path, "old_string": text[:400]}}
         yield json.dumps({**common, "type": "assistant", "uuid": f"{number}-{step}-a",
                           "timestamp": f"2026-01-01T10:{step % 60:02}:01.000Z",
                           "message": {"id": f"msg_{number}_{step}", "role": "assistant",
-                                      "content": [call], "usage": {"in": 1}}})  # fmt: skip
+                                      "content": [call], "usage": {}}})  # fmt: skip
         start = draw.randrange(2000)
         output = text[start : start + draw.randrange(500, 9000)]
         yield json.dumps({**common, "type": "user", "uuid": f"{number}-{step}-r",

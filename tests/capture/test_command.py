@@ -325,3 +325,25 @@ def test_nothing_of_a_log_is_run(
     assert main(["capture", "inspect", str(log)]) == 0
     capsys.readouterr()
     assert victim.read_text() == "here"
+
+
+def test_a_folder_of_events_is_one_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """OpenHands keeps each event in a file of its own."""
+    events = tmp_path / "conversation" / "events"
+    events.mkdir(parents=True)
+    lines = (FIXTURES / "openhands/v1.jsonl").read_text().splitlines()
+    for number, line in enumerate(lines):
+        text = json.dumps(json.loads(line), indent=2)
+        (events / f"event-{number:05}-x.json").write_text(text)
+    assert main(["capture", str(tmp_path)]) == 0
+    (packet,) = _packets(capsys.readouterr().out)
+    assert packet["first_contact_command"] == "cat label.py"
+    assert packet["source"]["file"] == str(events)
+
+
+def test_a_sub_agents_recording_is_no_session(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a folder of recordings the child is read with its parent."""
+    assert main(["capture", str(FIXTURES / "gemini/with_agent")]) == 0
+    captured = capsys.readouterr()
+    assert len(_packets(captured.out)) == 1
+    assert "a sub-agent of session" in captured.err

@@ -97,3 +97,12 @@ def test_spans_of_other_instruments_are_no_sessions(write_log: WriteLog) -> None
     """A file without GenAI spans gives nothing, and that is no error."""
     path = write_log(_request({"traceId": "a", "spanId": "b", "name": "GET /"}))
     assert packets_of(path) == []
+
+
+def test_a_list_of_requests(write_log: WriteLog) -> None:
+    """Some writers put requests into one JSON list."""
+    import json
+
+    first = _span("read_a", startTimeUnixNano="1000", endTimeUnixNano="2000")
+    path = write_log(json.dumps([_request(first)], indent=1))
+    assert packet_of(path)["first_contact_command"] == 'read_a {"path":"a.py"}'

@@ -13,7 +13,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -44,6 +44,13 @@ _SETUP = frozenset({"cd", "pushd", "popd", "export", "unset", "set", "declare", 
 # for characters beyond Latin-1 and can end the process. It is given a letter for each byte
 # that is not ASCII: such bytes are parts of words for bash, too, and offsets stay true.
 _SHADOW = bytes(code if code < 0x80 else ord("x") for code in range(256))
+
+
+_SPECIAL = re.compile(r"[\\*?\[]")
+_GLOB = re.compile(r"(?<!\\)[*?\[]")
+_ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_BRACES = re.compile(r"([^{}'\"$`]*)\{([^{}'\"$`]*,[^{}'\"$`]*)\}([^{}'\"$`]*)")
 
 
 class FileRead(msgspec.Struct, frozen=True):
@@ -119,7 +126,7 @@ def _parser() -> "Parser":
 
 
 def read_command(command: str, *, powershell: bool = False) -> Reading:
-    """Take a command apart.
+    """Take a command apart. Agents repeat themselves, so readings of short ones are kept.
 
     Parameters
     ----------
@@ -128,6 +135,16 @@ def read_command(command: str, *, powershell: bool = False) -> Reading:
     powershell
         Backslashes are path separators, not escapes.
     """
+    if len(command) <= _KEPT_CHARS:
+        return _kept(command, powershell)
+    return _read(command, powershell=powershell, depth=0)
+
+
+_KEPT_CHARS = 500
+
+
+@lru_cache(maxsize=2048)
+def _kept(command: str, powershell: bool) -> Reading:
     return _read(command, powershell=powershell, depth=0)
 
 
@@ -319,7 +336,7 @@ class _Walk:
 
     def place(self, path: str, lines: tuple[int, int] | None) -> FileRead | None:
         """Return a read of ``path`` from the current folder, if that is known."""
-        if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", path):
+        if path.startswith(("/", "~")) or _DRIVE.match(path):
             return FileRead(path, None, lines)
         return FileRead(path, self._folder, lines) if self._folder_known else None
 
@@ -350,11 +367,11 @@ class _Walk:
 
     def _plain(self, node: "Node") -> str:
         text = self._text(node)
-        if self._powershell or re.match(r"[A-Za-z]:\\", text):
+        if _SPECIAL.search(text) is None or self._powershell or _DRIVE.match(text):
             return text
-        if re.search(r"(?<!\\)[*?\[]", text):
+        if _GLOB.search(text):
             raise _Unknown
-        return re.sub(r"\\(\n|.)", lambda found: found[1].strip("\n"), text, flags=re.DOTALL)
+        return _ESCAPED.sub(lambda found: found[1].strip("\n"), text)
 
     def _variable(self, node: "Node") -> list[str]:
         name = self._text(node).lstrip("$").removeprefix("{").removesuffix("}")
@@ -377,9 +394,9 @@ class _Walk:
 
     def _concatenated(self, node: "Node") -> list[str]:
         text = self._text(node)
-        braces = re.fullmatch(r"([^{}'\"$`]*)\{([^{}'\"$`]*,[^{}'\"$`]*)\}([^{}'\"$`]*)", text)
+        braces = _BRACES.fullmatch(text)
         if braces:
-            if re.search(r"[*?\[]", text):
+            if _GLOB.search(text):
                 raise _Unknown
             return [f"{braces[1]}{one}{braces[3]}" for one in braces[2].split(",")]
         values = [""]

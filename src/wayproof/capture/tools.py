@@ -52,7 +52,7 @@ _NAMES: dict[Purpose, str] = {
         bash shell execcommand localshell localshellcall runshellcommand terminal executebash
         runcommand runinterminal runterminalcommand runterminalcmd containerexec
         executecommand commandexecution cmdrun cmd exec shellcommand bashtool powershell
-        runbash unifiedexec executeshell bashcommand sh terminaltool powershelltool
+        runbash unifiedexec bashsession executeshell bashcommand sh terminaltool powershelltool
     """,
     "mutation": """
         edit write multiedit notebookedit applypatch createfile editfile replace writefile
@@ -66,11 +66,9 @@ _NAMES: dict[Purpose, str] = {
     "plan": """
         todowrite todoread updateplan exitplanmode enterplanmode askuserquestion think
         tasktracker tasktrack sequentialthinking askuser requestuserinput setmode switchmode
-        newplan writetodos savememory taskcreate taskupdate tasklist taskget taskoutput
-        taskstop planmode managetodolist setgoal updategoal creategoal getgoal
-        askfollowupquestion exitworktree enterworktree sendmessage wait waitagent closeagent
-        toolsearch togglemode recall condensationrequest systemmessage message
-        agentthink reporttask reportintent updatetodos askquestions structuredoutput
+        newplan writetodos taskcreate taskupdate tasklist taskget planmode managetodolist
+        setgoal updategoal creategoal getgoal askfollowupquestion togglemode agentthink
+        reportintent updatetodos askquestions
     """,
     "delegate": """
         task agent spawnagent delegate runsubagent dispatchagent newtask subagent invokeagent
@@ -101,7 +99,16 @@ _PATH_KEYS = (
     "TargetFile", "AbsolutePath", "filepath", "fileName", "File",
 )  # fmt: skip
 _PATHS_KEYS = ("paths", "files", "file_paths", "filePaths", "filenames", "targets")
-_COMMAND_KEYS = ("command", "cmd", "script", "CommandLine", "code", "commandLine", "keystrokes")
+_COMMAND_KEYS = (
+    "command",
+    "cmd",
+    "script",
+    "CommandLine",
+    "code",
+    "commandLine",
+    "keystrokes",
+    "input",
+)
 _FOLDER_KEYS = ("workdir", "cwd", "working_directory", "directory", "dir_path", "Cwd", "dir")
 _START_KEYS = ("offset", "start_line", "startLine", "start_line_one_indexed", "line_number",
                "StartLine", "startLineNumberBaseOne", "line_start", "start")  # fmt: skip

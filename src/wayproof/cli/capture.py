@@ -5,8 +5,10 @@ word that is a verb is taken as one, and a log of that name is written ``./forma
 """
 
 import argparse
+import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -189,8 +191,6 @@ def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]
 
 def _files(logs: Sequence[str]) -> Iterable[tuple[Path, str, bool]]:
     """Yield (path, name, whether the user named it); folders are searched, stdin is spooled."""
-    import tempfile
-
     for text in logs:
         path = Path(text)
         if text == "-":
@@ -200,11 +200,33 @@ def _files(logs: Sequence[str]) -> Iterable[tuple[Path, str, bool]]:
                 spool.flush()
                 yield Path(spool.name), "<stdin>", True
         elif path.is_dir():
-            for one in sorted(path.rglob("*")):
-                if one.is_file() and _is_log(one):
-                    yield one, str(one), False
+            yield from _in_folder(path)
+        elif path.suffix == ".zst" and str(path.with_suffix("")) in logs:
+            continue  # the plain sibling is preferred
         else:
             yield path, text, True
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[Path, str, bool]]:
+    """Search a folder; a folder of single events is one log."""
+    joined: set[Path] = set()
+    for one in sorted(folder.rglob("*")):
+        if not one.is_file() or not _is_log(one):
+            continue
+        if not re.fullmatch(r"event-\d+.*\.json", one.name):
+            yield one, str(one), False
+        elif one.parent not in joined:
+            joined.add(one.parent)
+            yield from _joined(one.parent)
+
+
+def _joined(folder: Path) -> Iterator[tuple[Path, str, bool]]:
+    """OpenHands keeps each event in a file of its own: put them on lines, in order of name."""
+    with tempfile.NamedTemporaryFile(prefix="wayproof-events-", suffix=".jsonl") as spool:
+        for event in sorted(folder.glob("event-*.json")):
+            spool.write(b" ".join(event.read_bytes().splitlines()) + b"\n")
+        spool.flush()
+        yield Path(spool.name), str(folder), False
 
 
 _SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz", ".run", ".trec")

@@ -23,6 +23,7 @@ from wayproof.capture.adapter import (
     decoded,
     first_byte,
     text_of,
+    text_or_value,
     word,
 )
 from wayproof.capture.clock import at_ms
@@ -399,7 +400,7 @@ class _Events:
         if line.message is None:
             return
         content = line.message.content
-        time_ms = at_ms(decoded(line.timestamp))
+        time_ms = at_ms(text_or_value(line.timestamp))
         if first_byte(content) == b'"':
             self._text(number, line, decoded(content), time_ms)
             return

@@ -188,6 +188,8 @@ class _Replay:
         """Fill in what is known of the session."""
         session_id = self._about.get("sessionId")
         cutter.info.session_id = session_id if isinstance(session_id, str) else None
+        if self._about.get("kind") == "subagent":
+            cutter.info.parent_session = self._source.path.parent.name
         folders = self._about.get("directories")
         if isinstance(folders, list) and folders and isinstance(folders[0], str):
             cutter.info.cwd = folders[0]

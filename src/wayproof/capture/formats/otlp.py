@@ -131,6 +131,7 @@ class _Request(msgspec.Struct):
 
 _KEPT_CHARS = 1 << 14
 _request = msgspec.json.Decoder(_Request)
+_requests_in_list = msgspec.json.Decoder(list[_Request])
 
 
 class _Seen(msgspec.Struct, kw_only=True):
@@ -159,7 +160,9 @@ def claims(head: Head) -> bool:
     """Tell requests in lines, or one request as a document."""
     if any(head.has(key) for key in ("resourceSpans", "resource_spans")):
         return True
-    return any("resourceSpans" in one or "resource_spans" in one for one in head.records[:20])
+    listed = [one for one in head.elements or [] if isinstance(one, dict)]
+    requests = (*head.records[:20], *listed[:20])
+    return any("resourceSpans" in one or "resource_spans" in one for one in requests)
 
 
 def read(source: Source, sessions: Sessions) -> None:
@@ -184,6 +187,12 @@ def read(source: Source, sessions: Sessions) -> None:
 
 
 def _requests(source: Source) -> Iterator[tuple[int, _Request]]:
+    with source.open() as file:
+        is_list = file.read(1 << 12).lstrip()[:1] == b"["
+    if is_list:
+        listed: list[_Request] | None = source.document(_requests_in_list)
+        yield from enumerate(listed or [], start=1)
+        return
     if is_document(source):
         request = source.document(_request)
         if request is not None:
