@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from capture.capture_logs import FIXTURES
 from wayproof.capture import FORMATS, Captured, Problems, capture_file
+from wayproof.cli import main
 from wayproof.errors import InputError
 
 # No fixture is another's sub-agent file; those are read with their parents.
@@ -96,6 +97,7 @@ def test_changed_values(tmp_path: Path, log: Path, seed: int, chance: float) -> 
         )
     _clean(path, None)
     _clean(path, draw.choice(list(FORMATS)))
+    assert main(["capture", "inspect", str(path)]) in {0, 2}
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: str(log.relative_to(FIXTURES)))

@@ -263,6 +263,7 @@ def test_gemini_set_messages_and_unknown_rewind(write_log: WriteLog) -> None:
         {"sessionId": "g", "projectHash": "h"},
         call("gone"),
         {"$rewindTo": "nowhere"},
+        {"$rewindTo": ["no", "id"]},
         call("old"),
         {"$set": {"messages": [call("new")]}},
         call("last"),

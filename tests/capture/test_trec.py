@@ -168,3 +168,9 @@ def test_export_takes_one_attempt(tmp_path: Path) -> None:
     assert out.read_text() == "t Q0 b 1 1 wayproof\n"
     path.write_text("\n".join(map(json.dumps, [rows[0], rows[0]])))
     assert main(["capture", "trec-export", str(path)]) == 2
+
+
+def test_a_run_can_be_inspected(capsys: pytest.CaptureFixture[str]) -> None:
+    """A ranked list has no timeline, and says so."""
+    assert main(["capture", "inspect", str(FIXTURES / "trec/run.trec")]) == 0
+    assert "null (ranked_list)" in capsys.readouterr().out

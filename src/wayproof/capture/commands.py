@@ -105,6 +105,12 @@ _TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")  # noqa: S108 
 _AUTHORS = frozenset({"cat", "echo", "printf"})
 
 
+_SCRIPT_FLAG = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
+_HEAD_COUNT = re.compile(r"(?:^|\s)(?:-n\s*|--lines[= ]|-)(\d+)\b")
+_HEAD_OTHER = re.compile(r"(?:^|\s)(?:-c|--bytes|-n)")
+_SED_PRINT = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?\s*p")
+
+
 def script_of(words: Sequence[str]) -> str | None:
     """Return SCRIPT of ``bash -lc SCRIPT`` (and of PowerShell's ``-Command``), else None."""
     if len(words) < 3:
@@ -116,7 +122,7 @@ def script_of(words: Sequence[str]) -> str | None:
         if name in {"pwsh", "powershell"}:
             if word.lower() in {"-command", "-c"}:
                 return " ".join(words[place + 1 :])
-        elif re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word):
+        elif _SCRIPT_FLAG.fullmatch(word):
             return words[place + 1]
         elif not word.startswith("-"):
             return None
@@ -191,15 +197,15 @@ def read_paths(command: Simple) -> Iterator[tuple[str, tuple[int, int] | None]]:
 
 def _head_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
     text = " ".join(word or "" for word in words)
-    found = re.search(r"(?:^|\s)(?:-n\s*|--lines[= ]|-)(\d+)\b", text)
+    found = _HEAD_COUNT.search(text)
     if found is None:
-        return None if re.search(r"(?:^|\s)(?:-c|--bytes|-n)", text) else (1, 10)
+        return None if _HEAD_OTHER.search(text) else (1, 10)
     return (1, int(found[1]))
 
 
 def _sed_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
     for word in words:
-        found = re.fullmatch(r"(\d{1,9})(?:,(\d{1,9}))?\s*p", word or "")
+        found = _SED_PRINT.fullmatch(word or "")
         if found:
             return (int(found[1]), int(found[2] or found[1]))
     return None

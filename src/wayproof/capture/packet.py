@@ -85,6 +85,11 @@ def _ranked_packet(route: Route, format_name: str, file: str) -> dict[str, Any]:
     """Return a ranked list's packet: ids and nothing else that was measured."""
     info = route.info
     source = {"format": format_name, "file": storable(file), "session_id": info.session_id}
+    lines: dict[str, Any] = {
+        "first_contact": None,
+        "navigation": [],
+        "cut": info.ranked_line,
+    }
     return {
         "first_contact_command": None,
         "first_contact_reason": "ranked_list",
@@ -92,7 +97,7 @@ def _ranked_packet(route: Route, format_name: str, file: str) -> dict[str, Any]:
         "error": None,
         "selected_artifacts": list(info.ranked or ()),
         "cut_reason": "ranked_list",
-        "source": source | {"part": info.part, "lines": {"first": info.ranked_line}},
+        "source": source | {"part": info.part, "lines": lines},
     }
 
 

@@ -176,7 +176,7 @@ class _Replay:
 
     def _rewind(self, target: Any) -> None:
         names = list(self._messages)
-        start = names.index(target) if target in self._messages else 0
+        start = names.index(target) if word(target) in self._messages else 0
         for name in names[start:]:
             del self._messages[name]
 
