@@ -347,3 +347,23 @@ def test_a_sub_agents_recording_is_no_session(capsys: pytest.CaptureFixture[str]
     captured = capsys.readouterr()
     assert len(_packets(captured.out)) == 1
     assert "a sub-agent of session" in captured.err
+
+
+def test_a_pipe_is_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As from ``<(zcat log.gz)``: it is read once, though its format must be told first."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(Path(ONE).read_bytes()))
+    writer.start()
+    assert main(["capture", str(pipe)]) == 0
+    writer.join(timeout=10)
+    assert len(_packets(capsys.readouterr().out)) == 1
+
+
+def test_inspect_puts_an_agents_calls_below_its_call(capsys: pytest.CaptureFixture[str]) -> None:
+    """The order in which things were asked for."""
+    log = str(FIXTURES / "claude_code/with_agents/bbbbbbbb-aaaa.jsonl")
+    assert main(["capture", "inspect", log, "--json"]) == 0
+    (shown,) = _packets(capsys.readouterr().out)
+    threads = [entry["thread"] for entry in shown["timeline"] if entry["kind"] != "answer"]
+    assert threads == ["", "", "b1", "b1", "", "b2", "b2"]

@@ -603,6 +603,7 @@ class _Finish:
         thread = next((one for one in known if one.steps), known[0] if known else None)
         if thread is not None:
             self._taken.add(thread.name)
+            step.child = thread.name
         return thread
 
     def _lone_chain(self, step: Step) -> list[str]:

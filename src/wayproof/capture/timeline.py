@@ -39,12 +39,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def timeline(route: Route, marks: list[Mark], roots: Roots) -> Iterator[Entry]:
-    """Yield a session's entries in the order of the log."""
+    """Yield a session's entries in the order of the log, an agent's below what called it."""
     in_route = {id(step) for step in route.steps}
+    threads = {mark.thread for mark in marks if mark.thread}
     cut_seen = False
-    for mark in marks:
-        if mark.kind == "result":
-            continue
+    for mark in _ordered([mark for mark in marks if mark.kind != "result"]):
         step = mark.step
         inside = step is not None and id(step) in in_route
         notes = list(_notes(step)) if step is not None and inside else []
@@ -54,7 +53,8 @@ def timeline(route: Route, marks: list[Mark], roots: Roots) -> Iterator[Entry]:
             cut_seen = True
             notes.append(f"CUT: {route.cut.reason}")
         elif step is not None and not inside and step.purpose not in {"plan", "answer"}:
-            notes.append("outside the route")
+            stands = step.purpose == "delegate" and step.child in threads
+            notes.append(f"done by {step.child}" if stands else "outside the route")
         yield Entry(
             line=mark.line,
             kind=_kind(mark),
@@ -66,6 +66,22 @@ def timeline(route: Route, marks: list[Mark], roots: Roots) -> Iterator[Entry]:
     if not cut_seen:
         yield Entry(line=route.cut.line, kind="end", thread="", text="",
                     notes=(f"CUT: {route.cut.reason}",))  # fmt: skip
+
+
+def _ordered(marks: list[Mark]) -> Iterator[Mark]:
+    by_thread: dict[str, list[Mark]] = {}
+    for mark in marks:
+        by_thread.setdefault(mark.thread, []).append(mark)
+    while by_thread:
+        yield from _thread(next(iter(by_thread)), by_thread)
+
+
+def _thread(name: str, by_thread: dict[str, list[Mark]]) -> Iterator[Mark]:
+    for mark in by_thread.pop(name):
+        yield mark
+        step = mark.step
+        if step is not None and step.purpose == "delegate" and step.child in by_thread:
+            yield from _thread(step.child, by_thread)
 
 
 def _kind(mark: Mark) -> str:

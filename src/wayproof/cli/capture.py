@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from wayproof.errors import InputError, OutputError
 from wayproof.text import clip, harmless
@@ -194,17 +194,24 @@ def _files(logs: Sequence[str]) -> Iterable[tuple[Path, str, bool]]:
     for text in logs:
         path = Path(text)
         if text == "-":
-            with tempfile.NamedTemporaryFile(prefix="wayproof-stdin-") as spool:
-                while block := sys.stdin.buffer.read(1 << 20):
-                    spool.write(block)
-                spool.flush()
-                yield Path(spool.name), "<stdin>", True
+            yield from _spooled(sys.stdin.buffer, "<stdin>")
         elif path.is_dir():
             yield from _in_folder(path)
         elif path.suffix == ".zst" and str(path.with_suffix("")) in logs:
             continue  # the plain sibling is preferred
+        elif path.is_fifo() or path.is_char_device():
+            with path.open("rb") as file:  # it can be read once, and telling its format is once
+                yield from _spooled(file, text)
         else:
             yield path, text, True
+
+
+def _spooled(file: BinaryIO, name: str) -> Iterator[tuple[Path, str, bool]]:
+    with tempfile.NamedTemporaryFile(prefix="wayproof-log-") as spool:
+        while block := file.read(1 << 20):
+            spool.write(block)
+        spool.flush()
+        yield Path(spool.name), name, True
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[Path, str, bool]]:
@@ -412,7 +419,7 @@ def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
     print(harmless(f"session {source.get('session_id', '(unnamed)')}"))
     print(harmless(f"  {source['format']} · {source['file']}"))
     for entry in entries:
-        thread = f" [{entry.thread}]" if entry.thread else ""
+        thread = f"   [{entry.thread}]" if entry.thread else ""
         text = harmless(clip(" ".join(entry.text.split()), 160))
         print(f"{entry.line:>7}  {entry.kind:<9}{harmless(thread)} {text}")
         for tier, artifact in entry.selects[:40]:
