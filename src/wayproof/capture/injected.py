@@ -18,9 +18,9 @@ _TAGS = (
     "permissions instructions", "collaboration_mode", "app-context", "system_instruction",
     "user-request-interrupted", "persisted-output", "environment_details", "hook_context",
     "session_context", "retrieved_memories", "apps_instructions", "skills_instructions",
-    "plugins_instructions", "model_switch", "personality_spec", "context", "attached_files",
+    "plugins_instructions", "model_switch", "personality_spec", "attached_files",
     "todo_list", "userRequest-context", "reminderInstructions", "environment_info",
-    "workspace_info", "budget",
+    "workspace_info",
 )  # fmt: skip
 _BLOCK = re.compile(
     "|".join(rf"<{re.escape(tag)}\b[^>]*>.*?(?:</{re.escape(tag)}>|\Z)" for tag in _TAGS),
