@@ -24,15 +24,19 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from wayproof._version import __version__
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 __all__ = [
     "MANIFEST_NAME",
@@ -49,6 +53,7 @@ MANIFEST_NAME = "manifest.json"
 SCHEMA_VERSION = "wayproof.bundle/1"
 _PARTIAL_MARK = ".partial-"
 _DIGEST_BLOCK_BYTES = 8 << 20
+_WRITE_BLOCK_BYTES = 1 << 20
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -98,26 +103,58 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class DigestWriter:
-    """A binary file that knows its own size and SHA-256 once closed."""
+    """A binary file that knows its own size and SHA-256 once closed.
+
+    What is written is gathered into blocks. From the second block on they are hashed by
+    a thread of their own, beside the caller's next work.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("xb")
+        self._file: FileIO = path.open("xb", buffering=0)
         self._hash = hashlib.sha256()
         self._size_bytes = 0
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self._hashing: Future[None] | None = None
+        self._thread: ThreadPoolExecutor | None = None
 
     def write(self, data: bytes) -> None:
         """Append ``data``."""
-        self._file.write(data)
-        self._hash.update(data)
-        self._size_bytes += len(data)
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes >= _WRITE_BLOCK_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        block = b"".join(self._held)
+        self._held, self._held_bytes = [], 0
+        if self._hashing is not None:
+            self._hashing.result()
+        if self._size_bytes and self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._thread = ThreadPoolExecutor(1)
+        self._size_bytes += len(block)
+        if self._thread is None:
+            self._hash.update(block)
+        else:
+            self._hashing = self._thread.submit(self._hash.update, block)
+        rest = memoryview(block)
+        while rest:
+            rest = rest[self._file.write(rest) :]
 
     def close(self) -> FileDigest:
         """Finish the file and return the digest of all that was written."""
+        self._flush()
+        if self._thread is not None:
+            self._thread.shutdown()
         self._file.close()
         return FileDigest(bytes=self._size_bytes, sha256=self._hash.hexdigest())
 
     def abandon(self) -> None:
         """Close without a digest: the folder is going away."""
+        if self._thread is not None:
+            self._thread.shutdown()
         with contextlib.suppress(OSError):
             self._file.close()
 

@@ -34,6 +34,7 @@ def worker_pool(
         processes, context, initializer=_start_worker, initargs=(os.getpid(), initializer, initargs)
     )
     try:
+        pool.submit(_started).result()  # all workers are forked before anybody starts a thread
         yield pool
     except BrokenProcessPool:
         raise WayproofError(
@@ -41,6 +42,10 @@ def worker_pool(
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _started() -> None:
+    """Do nothing, in a worker."""
 
 
 def _start_worker(parent_pid: int, initializer: Callable[..., None], initargs: Any) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import strategies as our
 from hypothesis import given, settings
@@ -380,3 +381,23 @@ def test_the_real_rankers_score_as_their_publishers_say(shared_data: Path, tmp_p
             "trace2code": 101,
             "comment2context": 80,
         }
+
+
+def test_progress_is_reported_as_the_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long file shows how far it is, in one process or several."""
+    monkeypatch.setattr("wayproof.fitness.judging._REPORT_BYTES", 1000)
+    tasks, packets = _many(100, 2)
+    request = ScoreRequest(
+        tasks=write_lines(tmp_path / "tasks.jsonl", tasks),
+        packets=write_lines(tmp_path / "packets.jsonl", packets),
+    )
+    size = request.packets.stat().st_size
+    for processes in (1, 2):
+        heard: list[tuple[int, int]] = []
+        again = msgspec.structs.replace(request, processes=processes)
+        score(again, None, progress=lambda done, total, heard=heard: heard.append((done, total)))  # type: ignore[misc]
+        assert len(heard) > 3
+        assert heard == sorted(heard)
+        assert {total for _, total in heard} == {size}

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "configure", "main", "run"]
 
+_LARGE_BYTES = 64 << 20
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their arguments."""
@@ -99,8 +101,8 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         "--processes",
         metavar="N",
         type=process_count,
-        default=1,
-        help="share the work; the bytes stay the same (default: 1)",
+        help="share the work; the bytes stay the same (default: 1, or one a processor for "
+        "packets of 64 MiB and more)",
     )
     gates = parser.add_argument_group("gates", "exit 1 when one fails, each on a line of its own")
     gates.add_argument("--min-sufficient", metavar="RATE", help="share of sufficient results")
@@ -198,7 +200,7 @@ def _score(args: argparse.Namespace) -> int:
         tasks=args.tasks,
         packets=args.packets,
         suite=DEFAULT_SUITE if args.suite is None else args.suite,
-        processes=args.processes,
+        processes=_default_processes(args.packets) if args.processes is None else args.processes,
         ignore_unknown=args.ignore_unknown,
         summary_only=args.summary_only,
     )
@@ -220,6 +222,19 @@ def _score(args: argparse.Namespace) -> int:
     for verdict in verdicts:
         print(verdict.line(), file=sys.stderr if args.json else sys.stdout)
     return 1 if _status(record) or not all(verdict.ok for verdict in verdicts) else 0
+
+
+def _default_processes(packets: Path) -> int:
+    """Use every processor for a large file; a small one is scored before a process starts."""
+    import os
+
+    from wayproof.workers import MAX_PROCESSES
+
+    if not packets.is_file() or packets.stat().st_size < _LARGE_BYTES:
+        return 1
+    has_affinity = hasattr(os, "sched_getaffinity")
+    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(processors, MAX_PROCESSES)
 
 
 def _progress() -> Any:

@@ -31,12 +31,14 @@ def byte_progress(label: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
+        auto_refresh=False,  # no thread of its own, which a fork could not take along
     )
     task = bar.add_task(label, total=None, visible=False)
 
     def show(done_bytes: int, total_bytes: int) -> None:
         if total_bytes > _WORTH_SHOWING_BYTES:
             bar.update(task, completed=done_bytes, total=total_bytes, visible=True)
+            bar.refresh()
 
     with bar:
         yield show

@@ -3,13 +3,11 @@
 import shutil
 import stat
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import FileDigest, digest_file
 from wayproof.errors import InputError
 from wayproof.jsonin import (
     STDIN_NAME,
@@ -27,11 +25,11 @@ _READ_BYTES = 1 << 20
 
 
 class PlainFile(NamedTuple):
-    """An input as a plain file on disk, and the identity of what was given."""
+    """An input as a plain file on disk; ``given`` is what its digest is taken of."""
 
     path: Path
+    given: Path
     shown: str
-    digest: "Future[FileDigest]"
     stamp: tuple[int, int]
 
     def refuse_change(self) -> None:
@@ -47,11 +45,10 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def plain_file(path: Path, copy: Path, background: Executor) -> PlainFile:
+def plain_file(path: Path, copy: Path) -> PlainFile:
     """Make an input seekable: pipes and compressed files are unpacked into ``copy``.
 
-    The digest, of the file as given (of the text itself for a pipe), is worked out by
-    ``background`` beside the scoring.
+    A digest is that of the file as given, or of the text itself for a pipe.
     """
     shown = shown_name(path)
     given = plain = path
@@ -63,7 +60,7 @@ def plain_file(path: Path, copy: Path, background: Executor) -> PlainFile:
                 shutil.copyfileobj(stream, file, _READ_BYTES)
     if not is_regular:
         given = copy
-    return PlainFile(plain, shown, background.submit(digest_file, given), _stamp(plain))
+    return PlainFile(plain, given, shown, _stamp(plain))
 
 
 def each_line(

@@ -1,7 +1,7 @@
 """Step two of scoring: packets in, sortable records and stored result lines out."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,20 +23,31 @@ __all__ = [
     "Chunk",
     "Job",
     "JudgedChunk",
+    "Progress",
     "Scored",
     "chunks_of",
     "judge_chunk",
+    "no_progress",
     "score_packet",
     "unpack",
 ]
 
 _WRITE_BYTES = 1 << 20
+_REPORT_BYTES = 4 << 20
 
 # A sorted record: rank and attempt (the key), where the packet's line starts, the shape,
 # the wall time, and where the result and debt lines lie in which store.
 _RECORD = struct.Struct(">QQQBBBIIIIIIIdHQII")
 _SHAPE = slice(3, 13)
 _UNMEASURED_WALL = -1.0
+
+Progress = Callable[[int, int], None]
+"""Called with (bytes judged, bytes in all)."""
+
+
+def no_progress(done_bytes: int, total_bytes: int) -> None:
+    """Report nothing."""
+
 
 _decode_packet = msgspec.json.Decoder(PacketLine).decode
 
@@ -152,8 +163,8 @@ def score_packet(job: Job, packet: Packet, number: int) -> Scored:
     return Scored(shape, found.wall_ms, record_bytes(written) + b"\n", debts)
 
 
-def judge_chunk(job: Job, chunk: Chunk) -> JudgedChunk:
-    """Judge every packet of a chunk.
+def judge_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> JudgedChunk:
+    """Judge every packet of a chunk; ``progress`` hears of it every few megabytes.
 
     Raises
     ------
@@ -163,9 +174,13 @@ def judge_chunk(job: Job, chunk: Chunk) -> JudgedChunk:
     spool = SortingSpool(job.scratch, f"chunk-{chunk.number:06d}")
     numbers, ranks = job.tasks.numbers, job.tasks.ranks
     ignored_count = stored_bytes = 0
+    report_at = chunk.start
 
     def take(line: bytes, offset: int) -> None:
-        nonlocal ignored_count, stored_bytes
+        nonlocal ignored_count, stored_bytes, report_at
+        if offset >= report_at:
+            progress(offset, chunk.end)
+            report_at = offset + _REPORT_BYTES
         packet: PacketLine = decode_line(line, _decode_packet, PacketLine)
         number = numbers.get(packet.task_id)  # type: ignore[arg-type]
         if number is None:

@@ -16,7 +16,7 @@ any number of them and for any order of the input lines.
 import gc
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,12 +24,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import BundleWriter, FileDigest
+from wayproof.bundle import BundleWriter, FileDigest, digest_file
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError
 from wayproof.fitness.fold import LIMITS, SuiteFold, suite_record
 from wayproof.fitness.inputs import plain_file
-from wayproof.fitness.judging import Chunk, Job, JudgedChunk, chunks_of, judge_chunk
+from wayproof.fitness.judging import (
+    Chunk,
+    Job,
+    JudgedChunk,
+    Progress,
+    chunks_of,
+    judge_chunk,
+    no_progress,
+)
 from wayproof.fitness.merging import WALL, Merger, Part, Sink
 from wayproof.fitness.suite import DEFAULT_SUITE
 from wayproof.fitness.task_index import index_tasks
@@ -42,9 +50,6 @@ __all__ = ["DEBTS", "RESULTS", "SUMMARY", "ScoreRequest", "score"]
 
 RESULTS, DEBTS, SUMMARY = "results.jsonl", "debts.jsonl", "summary.json"
 _CHUNKS_PER_PROCESS = 4
-
-Progress = Callable[[int, int], None]
-"""Called with (bytes judged, bytes in all)."""
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,39 +145,34 @@ class Total(NamedTuple):
 
 
 def _count_here(job: Job, results: Sink, debts: Sink, progress: Progress) -> Total:
-    size = job.packets.stat().st_size
-    progress(0, size)
-    chunk = judge_chunk(job, Chunk(0, 0, size))
+    chunk = judge_chunk(job, Chunk(0, 0, job.packets.stat().st_size), progress)
     part = Merger(job, range(len(job.tasks)), results, debts).merge(chunk.runs)
     return Total(part.fold, part.wall_runs, part.wall_count, chunk.ignored_count)
 
 
 def _count_in_workers(
-    job: Job, processes: int, results: Sink, debts: Sink, progress: Progress
+    job: Job, pool: Executor, processes: int, results: Sink, debts: Sink, progress: Progress
 ) -> Total:
     runs: list[Run] = []
     ignored_count = done = 0
     size = job.packets.stat().st_size
-    with worker_pool(processes, _share_job, job) as pool:
-        # In the order of the file, so that the first bad line is the one that is named.
-        for chunk in pool.map(
-            _judge_in_worker, chunks_of(job.packets, processes * _CHUNKS_PER_PROCESS)
-        ):
-            runs += chunk.runs
-            ignored_count += chunk.ignored_count
-            done += chunk.size_bytes
-            progress(done, size)
-        ranges = _rank_ranges(len(job.tasks), processes)
-        fold, wall_runs, wall_count = SuiteFold(), [], 0
-        for ranks, part in zip(
-            ranges, pool.map(_merge_in_worker, itertools.repeat(runs), ranges), strict=True
-        ):
-            fold.merge(part.fold)
-            wall_runs += part.wall_runs
-            wall_count += part.wall_count
-            for path, sink in zip(_part_paths(job, ranks), (results, debts), strict=True):
-                _append_file(path, sink)
-                path.unlink()
+    chunks = chunks_of(job.packets, processes * _CHUNKS_PER_PROCESS)
+    # In the order of the file, so that the first bad line is the one that is named.
+    for chunk in pool.map(_judge_in_worker, chunks):
+        runs += chunk.runs
+        ignored_count += chunk.ignored_count
+        done += chunk.size_bytes
+        progress(done, size)
+    ranges = _rank_ranges(len(job.tasks), processes)
+    fold, wall_runs, wall_count = SuiteFold(), [], 0
+    parts = pool.map(_merge_in_worker, itertools.repeat(runs), ranges)
+    for ranks, part in zip(ranges, parts, strict=True):
+        fold.merge(part.fold)
+        wall_runs += part.wall_runs
+        wall_count += part.wall_count
+        for path, sink in zip(_part_paths(job, ranks), (results, debts), strict=True):
+            _append_file(path, sink)
+            path.unlink()
     return Total(fold, wall_runs, wall_count, ignored_count)
 
 
@@ -195,16 +195,12 @@ class _Nowhere:
         """Take ``data`` and drop it."""
 
 
-def _no_progress(done: int, total: int) -> None:
-    """Report nothing."""
-
-
 def score(
     request: ScoreRequest,
     out: Path | None,
     *,
     overwrite: bool = False,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Score a packets file against a tasks file.
 
@@ -237,14 +233,12 @@ def score(
         raise InputError("tasks and packets can't both come from standard input")
     with ExitStack() as stack:
         stack.enter_context(_without_cycle_search())
-        background = stack.enter_context(ThreadPoolExecutor(1))
         if out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-")))
             record, _ = _score_inputs(
                 msgspec.structs.replace(request, summary_only=True),
                 scratch,
                 (_Nowhere(), _Nowhere()),
-                background,
                 progress,
             )
             return record
@@ -252,7 +246,7 @@ def score(
         sinks: tuple[Sink, Sink] = (_Nowhere(), _Nowhere())
         if not request.summary_only:
             sinks = (bundle.open(RESULTS), bundle.open(DEBTS))
-        record, inputs = _score_inputs(request, bundle.scratch, sinks, background, progress)
+        record, inputs = _score_inputs(request, bundle.scratch, sinks, progress)
         bundle.write(SUMMARY, canonical_bytes(record) + b"\n")
         bundle.commit(
             inputs=inputs,
@@ -271,12 +265,11 @@ def _score_inputs(
     request: ScoreRequest,
     scratch: Path,
     sinks: tuple[Sink, Sink],
-    background: Executor,
     progress: Progress,
 ) -> tuple[dict[str, Any], dict[str, FileDigest]]:
-    tasks = plain_file(request.tasks, scratch / "tasks.copy", background)
+    tasks = plain_file(request.tasks, scratch / "tasks.copy")
     index = index_tasks(tasks)
-    packets = plain_file(request.packets, scratch / "packets.copy", background)
+    packets = plain_file(request.packets, scratch / "packets.copy")
     job = Job(
         packets=packets.path,
         shown=packets.shown,
@@ -286,13 +279,22 @@ def _score_inputs(
         summary_only=request.summary_only,
         on_disk=request.processes > 1,
     )
-    try:
+    with ExitStack() as stack:
+        stack.callback(index.close)
+        pool = None
         if request.processes > 1:
-            total = _count_in_workers(job, request.processes, *sinks, progress)
-        else:
+            pool = stack.enter_context(worker_pool(request.processes, _share_job, job))
+        # Beside the scoring, once no more process will be forked.
+        background = stack.enter_context(ThreadPoolExecutor(1))
+        digests = {
+            role: background.submit(digest_file, file.given)
+            for role, file in (("tasks", tasks), ("packets", packets))
+        }
+        if pool is None:
             total = _count_here(job, *sinks, progress)
-    finally:
-        index.close()
+        else:
+            total = _count_in_workers(job, pool, request.processes, *sinks, progress)
+        inputs = {role: digest.result() for role, digest in digests.items()}
     tasks.refuse_change()
     packets.refuse_change()
     record = {
@@ -305,4 +307,4 @@ def _score_inputs(
         "sufficiency_latency_matrix": total.fold.matrix(),
         "ignored_packet_count": total.ignored_count,
     }
-    return record, {"tasks": tasks.digest.result(), "packets": packets.digest.result()}
+    return record, inputs

@@ -58,7 +58,7 @@ class TaskIndex:
         """Take in one task line that starts at ``offset``."""
         task = _checked_task(line)
         number = len(self._needs)
-        if self.numbers.setdefault(str(task.task_id), number) != number:
+        if self.numbers.setdefault(task.task_id or "", number) != number:
             raise InputError(
                 "duplicate task_id",
                 field="task_id",
@@ -66,17 +66,19 @@ class TaskIndex:
                 found=quoted(task.task_id),
             )
         need = need_of(task)
-        self.route_codes.setdefault(need.route_type, len(self.route_codes))
-        is_small = (
-            len(line) <= _KEPT_LINE_BYTES and len(need.expected) + len(need.terms) <= _KEPT_TEXTS
-        )
-        self._needs.append(need if is_small else None)
+        if need.route_type not in self.route_codes:
+            self.route_codes[need.route_type] = len(self.route_codes)
+        length = len(line)
+        if length > _KEPT_LINE_BYTES or len(need.expected) + len(need.terms) > _KEPT_TEXTS:
+            self._needs.append(None)
+        else:
+            self._needs.append(need)
         self._offsets.append(offset)
-        self._lengths.append(len(line))
+        self._lengths.append(length)
 
     def rank(self) -> None:
         """Put the tasks in the order of the results, once all are in."""
-        ids = sorted(self.numbers, key=_utf8)
+        ids = sorted(self.numbers)  # code points sort as their UTF-8 bytes do
         self.order = array("Q", map(self.numbers.__getitem__, ids))
         self.ranks = array("Q", bytes(8 * len(ids)))
         for rank, number in enumerate(self.order):
@@ -125,17 +127,14 @@ def _checked_task(line: bytes) -> TaskLine:
             field="task_id",
             expected="the id that joins it with its packets",
         )
-    refuse_draft(task)
+    if task.draft:
+        refuse_draft(task)
     return task
 
 
 def _joined(task: TaskLine) -> str:
     texts = [task.task_id, task.family, task.task_prompt, task.route_type, task.route_role]
-    for several in (task.expected_artifacts, task.forbidden_first_routes, task.scent_terms):
-        if several:
-            texts += several
+    texts += task.expected_artifacts or ()
+    texts += task.forbidden_first_routes or ()
+    texts += task.scent_terms or ()
     return "".join(filter(None, texts))
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8")
