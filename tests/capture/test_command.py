@@ -367,3 +367,16 @@ def test_inspect_puts_an_agents_calls_below_its_call(capsys: pytest.CaptureFixtu
     (shown,) = _packets(capsys.readouterr().out)
     threads = [entry["thread"] for entry in shown["timeline"] if entry["kind"] != "answer"]
     assert threads == ["", "", "b1", "b1", "", "b2", "b2"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_stdout_that_cannot_be_written(wayproof: RunWayproof) -> None:
+    """A full disk and a closed stdout are one clear line, never a traceback."""
+    import subprocess
+    import sys
+
+    for redirection in (">/dev/full", ">&-"):
+        command = f"{sys.executable} -m wayproof capture '{ONE}' {redirection}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == 2, redirection
+        assert len(done.stderr.splitlines()) == 1, done.stderr

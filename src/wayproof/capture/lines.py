@@ -192,7 +192,10 @@ class Source:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             self.bad(1, f"not the expected document ({error})")
             return None
-        self.bad(1, f"not quite JSON ({what}); mended and read", mended=True)
+        if len(documents) > 1:
+            self.bad(1, f"{len(documents)} JSON documents; only the first was read")
+        else:
+            self.bad(1, f"not quite JSON ({what}); mended and read", mended=True)
         return document
 
 

@@ -126,7 +126,8 @@ def run_safely(command: Callable[[], int]) -> int:
             reconfigure(errors="backslashreplace")
     try:
         status = command()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a process may be started with stdout closed
+            sys.stdout.flush()
     except WayproofError as error:
         print(f"wayproof: {harmless(str(error))}", file=sys.stderr)
         return error.exit_status

@@ -264,6 +264,8 @@ def _put(out: str, lines: Iterable[bytes]) -> None:
     if out != "-":
         write_whole(Path(out), lines)
         return
+    if sys.stdout is None:  # started with stdout closed
+        raise OutputError("there is no stdout to write to", mend="say --out FILE")
     try:
         sys.stdout.flush()
         for line in lines:
@@ -286,7 +288,7 @@ def _tell(
     for problem in problems.named[:_MAX_NAMED]:
         _say(str(problem))
     if problems.count > _MAX_NAMED:
-        _say(f"… and {problems.count - _MAX_NAMED} more bad lines")
+        _say(f"… and {_counted(problems.count - _MAX_NAMED, 'more bad line')}")
     for text in skipped:
         _say(f"left out: {text}")
     for session in matched.unmatched_sessions:
@@ -303,12 +305,16 @@ def _summary(captured: Sequence[Any], matched: Any, problems: Any) -> str:
     unmeasured = sum("wall_ms" not in packet for packet in packets)
     unknown = sum(packet.get("first_contact_command") is None for packet in packets)
     parts = [
-        f"{len(captured)} sessions, {len(packets)} packets",
+        f"{_counted(len(captured), 'session')}, {_counted(len(packets), 'packet')}",
         f"{unmeasured} without wall_ms",
         f"{unknown} without a first contact",
-        f"{problems.count} bad lines",
+        _counted(problems.count, "bad line"),
     ]
     return "; ".join(parts)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _report(
@@ -431,9 +437,9 @@ def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
     command = packet["first_contact_command"]
     first = command if command is not None else f"null ({packet.get('first_contact_reason')})"
     print(harmless(f"  first contact  {clip(first, 400)}"))
-    wall = packet.get("wall_ms")
-    print(f"  wall_ms        {wall if wall is not None else 'absent'}"
-          f" ({packet.get('wall_unmeasured_calls', 0)} calls without a duration)")  # fmt: skip
+    wall, unmeasured = packet.get("wall_ms"), packet.get("wall_unmeasured_calls", 0)
+    shown = "absent" if wall is None else wall
+    print(f"  wall_ms        {shown} ({_counted(unmeasured, 'unmeasured call')})")
     print(f"  cut            {packet['cut_reason']} at line {source['lines']['cut']}")
     if packet["timed_out"] or packet["error"]:
         print(harmless(f"  error          {packet['error'] or 'timed out'}"))
