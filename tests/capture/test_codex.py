@@ -102,6 +102,11 @@ def test_compressed_rollouts(tmp_path: Path) -> None:
     assert main(["capture", str(tmp_path), "--out", str(out)]) == 0
     (line,) = out.read_text().splitlines()
     assert json.loads(line)["source"]["file"].endswith("rollout-a.jsonl")
+    both = [str(packed), str(tmp_path / "rollout-a.jsonl")]
+    for named in ([both[0]], both):
+        assert main(["capture", *named, "--out", str(out)]) == 0
+        (line,) = out.read_text().splitlines()
+        assert json.loads(line)["source"]["file"].endswith("rollout-a.jsonl")
 
 
 def test_zstd_without_the_library(

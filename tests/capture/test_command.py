@@ -62,7 +62,7 @@ def test_task_ids_from_the_file_the_prompt_and_a_sidecar(
     log = str(write_log(claude_line("user", "TASK-17: fix it", 1), name="run-3.jsonl"))
     for source, expected in (
         ("session", "s-1"), ("file", "run-3"), (r"prompt:TASK-\d+", "TASK-17"),
-        (r"prompt:TASK-(\d+)", "17"),
+        (r"prompt:TASK-(\d+)", "17"), (r"TASK-\d+", "TASK-17"), ("file_stem", "run-3"),
     ):  # fmt: skip
         assert main(["capture", log, "--task-id-from", source]) == 0
         assert _packets(capsys.readouterr().out)[0]["task_id"] == expected
@@ -370,7 +370,7 @@ def test_inspect_puts_an_agents_calls_below_its_call(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_stdout_that_cannot_be_written(wayproof: RunWayproof) -> None:
+def test_stdout_that_cannot_be_written() -> None:
     """A full disk and a closed stdout are one clear line, never a traceback."""
     import subprocess
     import sys

@@ -29,18 +29,32 @@ class Matched(msgspec.Struct, kw_only=True):
     unmatched_tasks: list[str]
 
 
+_KINDS = {
+    "session": "session",
+    "session_id": "session",
+    "session-id": "session",
+    "file": "file",
+    "file_stem": "file",
+    "file-stem": "file",
+    "stem": "file",
+}
+_ONLY_A_PATTERN = re.compile(r"[\\\[\](){}*+?|^$]")
+
+
 def parse_task_key(text: str) -> TaskKey:
-    """Parse ``session``, ``file`` or ``prompt:REGEX``.
+    """Parse ``session``, ``file`` or ``prompt:REGEX``; a text that can only be a pattern is one.
 
     Raises
     ------
     InputError
         For anything else, or a pattern that is none.
     """
-    if text in {"session", "file"}:
-        return TaskKey(text)
+    if text in _KINDS:
+        return TaskKey(_KINDS[text])
     kind, _, pattern = text.partition(":")
-    if kind != "prompt" or not pattern:
+    if kind not in {"prompt", "regex"}:
+        pattern = text if _ONLY_A_PATTERN.search(text) else ""
+    if not pattern:
         raise InputError(
             "not a source of task ids",
             field="--task-id-from",

@@ -197,8 +197,9 @@ def _files(logs: Sequence[str]) -> Iterable[tuple[Path, str, bool]]:
             yield from _spooled(sys.stdin.buffer, "<stdin>")
         elif path.is_dir():
             yield from _in_folder(path)
-        elif path.suffix == ".zst" and str(path.with_suffix("")) in logs:
-            continue  # the plain sibling is preferred
+        elif path.suffix == ".zst" and path.with_suffix("").is_file():
+            if str(path.with_suffix("")) not in logs:  # the plain sibling is preferred
+                yield path.with_suffix(""), str(path.with_suffix("")), True
         elif path.is_fifo() or path.is_char_device():
             with path.open("rb") as file:  # it can be read once, and telling its format is once
                 yield from _spooled(file, text)
