@@ -11,6 +11,7 @@ import msgspec
 
 __all__ = [
     "LISTERS",
+    "READERS",
     "SEARCHERS",
     "SHELLS",
     "Simple",
@@ -74,6 +75,9 @@ _PROGRAM_VALUES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "jq": (frozenset({"--arg", "--argjson", "-f", "--indent"}), frozenset({"-f"})),
     "yq": (frozenset({"-o", "-p"}), frozenset()),
 }
+
+READERS = frozenset({*_READER_VALUES, *_PROGRAM_VALUES, "git"})
+"""Commands whose words :func:`read_paths` understands."""
 
 _WRITERS = frozenset({
     "rm", "mv", "cp", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch", "truncate",
@@ -286,13 +290,13 @@ _SPECIAL: dict[str, Callable[[Simple], bool]] = {
 
 def writes(command: Simple) -> bool:
     """Whether a command writes, moves or removes files, or its output goes into one."""
-    bare = unwrapped(command)
-    if any(_writes_file(bare, operator, target) for operator, target in bare.targets):
+    bare = unwrapped(command) if command.name in _WRAPPERS else command
+    if bare.targets and any(_writes_file(bare, *target) for target in bare.targets):
         return True
     special = _SPECIAL.get(bare.name)
     if special is not None:
         return special(bare)
-    return bare.name in _WRITERS or _in_place(bare)
+    return bare.name in _WRITERS or (bare.name in _IN_PLACE and _in_place(bare))
 
 
 def _writes_file(command: Simple, operator: str, target: str | None) -> bool:

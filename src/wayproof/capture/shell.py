@@ -12,13 +12,14 @@ followed.
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wayproof.capture.commands import (
+    READERS,
     SHELLS,
     Simple,
     read_paths,
@@ -37,6 +38,13 @@ MAX_COMMAND_BYTES = 1 << 20
 
 _MAX_DEPTH = 60
 _MAX_EXPANSION = 256
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_SEQUENCES = frozenset({"program", "list", "compound_statement", "subshell", "ERROR"})
+_CHANGERS = frozenset({"cd", "pushd"})
+_SETTING = frozenset({
+    "variable_assignment", "variable_assignments", "declaration_command", "unset_command",
+})  # fmt: skip
 _SETUP = frozenset({"cd", "pushd", "popd", "export", "unset", "set", "declare", "typeset", "local"})
 
 
@@ -199,10 +207,15 @@ class _Walk:
         self._folder_known = True
         self._values: dict[str, list[str]] = {}
 
+        # In ASCII, bytes and characters have the same offsets.
+        self._ascii = data.decode("ascii") if data.isascii() else None
+
     def _text(self, node: "Node") -> str:
         return self._slice(node.start_byte, node.end_byte)
 
     def _slice(self, start: int, end: int) -> str:
+        if self._ascii is not None:
+            return self._ascii[start:end]
         return self._data[start:end].decode("utf-8", "replace")
 
     # -- statements -------------------------------------------------------------------
@@ -212,7 +225,7 @@ class _Walk:
         if depth > _MAX_DEPTH:
             raise RecursionError
         kind = node.type
-        if kind in {"program", "list", "compound_statement", "subshell", "ERROR"}:
+        if kind in _SEQUENCES:
             return self._sequence(node, maybe=maybe, depth=depth)
         if kind == "redirected_statement":
             return self._redirected(node, maybe=maybe, depth=depth)
@@ -261,26 +274,22 @@ class _Walk:
         commands = _Commands(self, maybe=maybe)
         before = self._folder if self._folder_known else None
         commands.visit(node, 0)
-        names = [command.name for command in commands.found]
-        assigned = node.type in {"variable_assignment", "variable_assignments"}
-        setup = assigned or node.type in {"declaration_command", "unset_command"}
-        setup = setup or (len(names) == 1 and node.type == "command" and names[0] in _SETUP)
-        if setup and not commands.inner:
-            return [_segment(self._text(node), tuple(commands.found), setup=True)]
-        if node.type == "command":
-            opened = self._opened(commands.found[:1], before)
+        kind, found = node.type, commands.found
+        lone = found[0].name if kind == "command" and len(found) == 1 else None
+        if (kind in _SETTING or lone in _SETUP) and not commands.inner:
+            return [_segment(self._text(node), tuple(found), setup=True)]
+        if lone in SHELLS:
+            opened = self._opened(found[0], before)
             if opened:
                 return opened
         text = self._slice(_first_name_byte(node), node.end_byte)
-        return [_segment(text.strip(), tuple(commands.found), reads=tuple(commands.reads))]
+        return [_segment(text.strip(), tuple(found), reads=tuple(commands.reads))]
 
-    def _opened(self, found: Sequence[Simple], folder: str | None) -> list[Segment]:
+    def _opened(self, shell: Simple, folder: str | None) -> list[Segment]:
         """``bash -c SCRIPT`` stands for its script."""
-        if not found or found[0].name not in SHELLS or self._depth >= 3:
+        if self._depth >= 3 or None in shell.words:
             return []
-        if None in found[0].words:
-            return []
-        script = script_of([found[0].name, *(word or "" for word in found[0].words)])
+        script = script_of([shell.name, *(word or "" for word in shell.words)])
         if script is None:
             return []
         inner = _read(script, powershell=self._powershell, depth=self._depth + 1)
@@ -351,7 +360,7 @@ class _Walk:
             When only a running shell would know.
         """
         kind = node.type
-        if kind in {"word", "number"}:
+        if kind == "word" or kind == "number":  # noqa: PLR1714 - the hottest line of all
             return [self._plain(node)]
         if kind == "raw_string":
             return [self._text(node)[1:-1]]
@@ -486,46 +495,46 @@ class _Commands:
                 self.visit(child, depth + 1)
 
     def _command(self, node: "Node", depth: int) -> None:
-        name_node = node.child_by_field_name("name")
+        name: str | None = None
         words: list[str | None] = []
         for child in node.named_children:
-            if child.type == "variable_assignment" or child == name_node:
+            kind = child.type
+            if kind == "command_name":
+                name = self._values(child.named_children[0], depth)[0]
+            elif kind == "variable_assignment":
                 self._inside(child, depth)
-            elif "redirect" in child.type:
+            elif kind in _REDIRECTS:
                 self.redirect(child, depth)
             else:
                 words += self._values(child, depth)
-        name = self._values(name_node, depth)[0] if name_node is not None else None
         self._add(Simple(_command_name(name), tuple(words)))
 
-    def _values(self, node: "Node", depth: int) -> list[str | None]:
-        inner = node.named_children[0] if node.type == "command_name" else node
+    def _values(self, node: "Node", depth: int) -> Sequence[str | None]:
         try:
-            return list(self._walk.words(inner))
+            return self._walk.words(node)
         except _Unknown:
-            self._inside(inner, depth)
+            self._inside(node, depth)
             return [None]
 
     def _inside(self, node: "Node", depth: int) -> None:
-        """Commands in ``$(…)`` and ``<(…)`` run, too."""
+        """Commands in ``$(…)`` and ``<(…)`` run, too: visit each of them once."""
+        if depth > _MAX_DEPTH:
+            raise RecursionError
+        entered = node.type in _SUBSTITUTIONS
+        self.inner = self.inner or entered
         for child in node.named_children:
-            if child.type in {"command_substitution", "process_substitution"}:
-                self.inner = True
-                for one in child.named_children:
-                    self.visit(one, depth + 1)
+            if entered:
+                self.visit(child, depth + 1)
             else:
                 self._inside(child, depth + 1)
-        if node.type in {"command_substitution", "process_substitution"}:
-            self.inner = True
-            for one in node.named_children:
-                self.visit(one, depth + 1)
 
     def _add(self, command: Simple) -> None:
         bare = unwrapped(command)
-        if bare.name in {"cd", "pushd"}:
-            self._walk.change_folder(bare.words)
+        name = bare.name
         self.found.append(command)
-        if self._maybe:
+        if name in _CHANGERS:
+            self._walk.change_folder(bare.words)
+        if self._maybe or name not in READERS:
             return
         for path, lines in read_paths(bare):
             place = self._walk.place(path, lines)
@@ -627,9 +636,3 @@ def _command_name(name: str | None) -> str:
     if name is None:
         return ""
     return name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
-
-
-def iter_commands(reading: Reading) -> Iterator[Simple]:
-    """Yield every simple command of a reading."""
-    for segment in reading.segments:
-        yield from segment.commands
