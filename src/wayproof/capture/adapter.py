@@ -22,7 +22,6 @@ __all__ = [
     "head_of",
     "is_document",
     "text_of",
-    "text_or_value",
     "word",
 ]
 
@@ -163,14 +162,6 @@ class Sessions:
 def first_byte(raw: msgspec.Raw) -> bytes:
     """Return the first byte of undecoded JSON (``b""`` when it is absent), copying nothing."""
     return memoryview(raw)[:1].tobytes()
-
-
-def text_or_value(raw: msgspec.Raw) -> Any:
-    """Return a member that is nearly always a plain ASCII text; cheaper than :func:`decoded`."""
-    data = bytes(raw)
-    if data[:1] == b'"' and b"\\" not in data and data.isascii():
-        return data[1:-1].decode("ascii")
-    return decoded(raw)
 
 
 def decoded(raw: msgspec.Raw) -> Any:

@@ -125,9 +125,13 @@ def _number(value: float) -> int | float:
 def _selections(steps: list[Step], roots: Roots) -> Iterator[dict[str, Any]]:
     """One record per selected id, tier and line range, in order of first selection."""
     seen: set[tuple[str, str, tuple[int, int] | None]] = set()
+    ids: dict[tuple[str, tuple[str | None, ...]], str | None] = {}
     for step in steps:
         for one in step.selections:
-            artifact = stable_id(one.path, folders=one.folders, roots=roots)
+            place = one.path, one.folders
+            if place not in ids:
+                ids[place] = stable_id(one.path, folders=one.folders, roots=roots)
+            artifact = ids[place]
             if artifact is None or (artifact, one.tier, one.lines) in seen:
                 continue
             seen.add((artifact, one.tier, one.lines))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from wayproof.capture.adapter import (
     ABSENT,
@@ -22,8 +22,6 @@ from wayproof.capture.adapter import (
     Sessions,
     decoded,
     first_byte,
-    text_of,
-    text_or_value,
     word,
 )
 from wayproof.capture.clock import at_ms
@@ -80,10 +78,21 @@ _KNOWN = _PROMPTING | {
 _RECENT = 4096
 
 
+class _Block(msgspec.Struct):
+    type: str | None = None
+    text: Raw = ABSENT
+    id: str | None = None
+    name: str | None = None
+    input: Raw = ABSENT
+    tool_use_id: str | None = None
+    content: Raw = ABSENT
+    is_error: bool | None = None
+
+
 class _Message(msgspec.Struct):
     id: str | None = None
     role: str | None = None
-    content: Raw = ABSENT
+    content: str | list[_Block] | UnsetType = UNSET
 
 
 class _Line(msgspec.Struct):
@@ -102,23 +111,12 @@ class _Line(msgspec.Struct):
     cwd: str | None = None
     version: str | None = None
     claude_code_version: str | None = None
-    timestamp: Raw = ABSENT
+    timestamp: str | int | float | None = None
     message: _Message | None = None
     toolUseResult: Raw = ABSENT
     tool_use_result: Raw = ABSENT
     is_error: bool | None = None
     result: Raw = ABSENT
-
-
-class _Block(msgspec.Struct):
-    type: str | None = None
-    text: Raw = ABSENT
-    id: str | None = None
-    name: str | None = None
-    input: Raw = ABSENT
-    tool_use_id: str | None = None
-    content: Raw = ABSENT
-    is_error: bool | None = None
 
 
 class _File(msgspec.Struct):
@@ -140,7 +138,6 @@ class _ToolUseResult(msgspec.Struct):
 
 
 _line = msgspec.json.Decoder(_Line)
-_blocks = msgspec.json.Decoder(list[_Block])
 _any = msgspec.json.Decoder()
 _tool_use_result = msgspec.json.Decoder(_ToolUseResult)
 
@@ -176,6 +173,7 @@ class _Thread(msgspec.Struct):
     last_uuid: str | None = None
     chains: dict[str, str] = {}
     spawned: set[str] = set()
+    events: dict[str, "_Events"] = {}
 
 
 class _Reader:
@@ -201,7 +199,7 @@ class _Reader:
             if line.type in {"system", "result"}:
                 self._about_session(number, line)
             return
-        if line.message is None or not first_byte(line.message.content):
+        if line.message is None or line.message.content is UNSET:
             self._source.bad(number, "a message without content")
             return
         if not self._begun:
@@ -219,7 +217,10 @@ class _Reader:
             memory.last_uuid = line.uuid
         _describe(cutter, line)
         thread = self._thread_of(cutter, memory, line)
-        _Events(self._source, cutter, thread).take(number, line)
+        events = memory.events.get(thread)
+        if events is None:
+            events = memory.events[thread] = _Events(cutter, thread)
+        events.take(number, line)
 
     def _begin(self, line: _Line) -> None:
         self._begun = True
@@ -253,7 +254,7 @@ class _Reader:
         if self._alone is not None:
             cutter.info.parent_session = session_id or None
             cutter.info.session_id = f"{session_id}/{self._alone}"
-        self._threads[key] = _Thread(seen=set(), chains={}, spawned=set())
+        self._threads[key] = _Thread(seen=set())
         return cutter
 
     def _thread_of(self, cutter: SessionCutter, memory: _Thread, line: _Line) -> str:
@@ -277,7 +278,7 @@ class _Reader:
         if name in memory.spawned:
             return
         memory.spawned.add(name)
-        prompt = text_of(decoded(line.message.content)) if line.message is not None else None
+        prompt = _said(line.message.content) if line.message is not None else None
         cutter.feed(Spawn(child=name, line=0, parent_call=call, prompt=prompt))
 
     def _about_session(self, number: int, line: _Line) -> None:
@@ -339,20 +340,21 @@ class _Reader:
         )
         child = Source(path, name=shown, problems=self._source.problems)
         begun = False
+        events = _Events(cutter, name)
         for number, line in child.records(_line):
             if line.type not in _PROMPTING or line.message is None:
                 continue
-            if not first_byte(line.message.content):
+            if line.message.content is UNSET:
                 child.bad(number, "a message without content")
                 continue
             if not begun:
                 begun = True
-                prompt = text_of(decoded(line.message.content))
+                prompt = _said(line.message.content)
                 parent = _meta_parent(path)
                 cutter.feed(
                     Spawn(child=name, line=number, parent_call=parent, prompt=prompt, file=shown)
                 )
-            _Events(child, cutter, name).take(number, line)
+            events.take(number, line)
 
 
 def _is_name(text: str) -> bool:
@@ -387,40 +389,34 @@ def _describe(cutter: SessionCutter, line: _Line) -> None:
         info.agent_version = line.version or line.claude_code_version
 
 
-class _Events:
-    """One line to events."""
+def _said(content: str | list[_Block] | UnsetType) -> str:
+    if isinstance(content, list):
+        texts = [decoded(block.text) for block in content if block.type == "text"]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
 
-    def __init__(self, source: Source, cutter: SessionCutter, thread: str) -> None:
-        self._source = source
+
+class _Events:
+    """The lines of one thread to events."""
+
+    def __init__(self, cutter: SessionCutter, thread: str) -> None:
         self._cutter = cutter
         self._thread = thread
 
     def take(self, number: int, line: _Line) -> None:
         """Hand over the events of a line."""
-        if line.message is None:
-            return
-        content = line.message.content
-        time_ms = at_ms(text_or_value(line.timestamp))
-        if first_byte(content) == b'"':
-            self._text(number, line, decoded(content), time_ms)
-            return
-        try:
-            blocks = _blocks.decode(content)
-        except BAD_JSON:
-            self._source.bad(number, "content is neither text nor a list of blocks")
-            return
-        if line.type == "assistant":
-            self._assistant(number, line, blocks, time_ms)
-        else:
-            self._user(number, line, blocks, time_ms)
-
-    def _text(self, number: int, line: _Line, text: Any, time_ms: float | None) -> None:
-        if not isinstance(text, str):
-            self._source.bad(number, "content is not valid text")
-        elif line.type == "assistant":
-            self._answer(number, line, text, time_ms)
-        else:
-            self._prompt(number, line, text, time_ms)
+        content = line.message.content if line.message is not None else UNSET
+        time_ms = at_ms(line.timestamp)
+        if isinstance(content, list):
+            if line.type == "assistant":
+                self._assistant(number, line, content, time_ms)
+            else:
+                self._user(number, line, content, time_ms)
+        elif isinstance(content, str):
+            if line.type == "assistant":
+                self._answer(number, line, content, time_ms)
+            else:
+                self._prompt(number, line, content, time_ms)
 
     def _prompt(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
         if line.isMeta or line.isCompactSummary:
@@ -465,8 +461,7 @@ class _Events:
         for block in results:
             child = self._child(line, block, structured)
             self._cutter.feed(self._result(number, block, structured, time_ms, child))
-        texts = [decoded(block.text) for block in blocks if block.type == "text"]
-        said = "\n".join(text for text in texts if isinstance(text, str))
+        said = _said(blocks)
         if said:
             self._prompt(number, line, said, time_ms)
 
