@@ -13,8 +13,15 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
+CASES := fixtures/first_wave/engine_room_navigation_fitness_benchmark/input
+
 demo: $(VENV)/.installed
-	$(BIN)/wayproof fitness evaluate-fixtures --input fixtures/first_wave/engine_room_navigation_fitness_benchmark/input
+	rm -rf demo && mkdir demo
+	$(BIN)/wayproof fitness evaluate-fixtures --input $(CASES)
+	$(BIN)/wayproof fitness export-cases --input $(CASES) --out demo/cases
+	$(BIN)/wayproof fitness score --tasks demo/cases/tasks.jsonl --packets demo/cases/packets.jsonl --out demo/fitness
+	$(BIN)/wayproof recovery run --out demo/recovery
+	$(BIN)/wayproof report demo/fitness demo/recovery --out demo/report
 
 test: $(VENV)/.installed lint types
 	$(BIN)/python tools/docs.py --check
@@ -36,6 +43,8 @@ docs: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/fitness_speed.py
+	$(BIN)/python benchmarks/recovery_speed.py
+	$(BIN)/python benchmarks/report_speed.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

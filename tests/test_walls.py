@@ -14,6 +14,8 @@ FORBIDDEN = {
     "capture": ("fitness", "recovery", "report", "explorer", "agents"),
     "recovery": ("fitness", "capture", "report", "explorer"),
     "report": ("fitness", "capture", "recovery", "agents"),
+    "explorer": ("fitness", "capture", "recovery", "report", "agents"),
+    "web": ("fitness", "capture", "recovery", "report", "explorer", "agents"),
     "recovery/verify.py": ("recovery.world", "recovery.planner"),
 }
 CLOCK_ROOMS = ("bundle.py", "agents/")

@@ -282,6 +282,10 @@ class BundleWriter:
         self.open(name).write(data)
         return self.close(name)
 
+    def path(self, name: str) -> Path:
+        """Where a finished file stands until :meth:`commit`, for reading it back."""
+        return self._partial / name
+
     def commit(
         self,
         *,

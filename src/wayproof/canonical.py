@@ -8,12 +8,14 @@ against each other).
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from wayproof.errors import InputError
+from wayproof.text import quoted
 
 __all__ = [
     "MAX_SAFE_INTEGER",
@@ -97,7 +99,7 @@ def decode_record_line(line: bytes, decoder: "msgspec.json.Decoder[_R]") -> _R:
     try:
         record = decoder.decode(line)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError("not a valid record", found=str(error)) from None
+        raise _not_a_record(line, str(error)) from None
     if _encode(record) != line:
         raise InputError(
             "line is not in canonical form",
@@ -105,6 +107,30 @@ def decode_record_line(line: bytes, decoder: "msgspec.json.Decoder[_R]") -> _R:
             mend="evidence files are never edited or re-formatted",
         )
     return record
+
+
+def _not_a_record(line: bytes, message: str) -> InputError:
+    """Take msgspec's message apart: "Expected `int`, got `str` - at `$.steps[3].spent`"."""
+    problem, _, path = message.partition(" - at `$")
+    path = path.rstrip("`")
+    typed = problem.startswith("Expected ")
+    return InputError(
+        "not a valid record" if typed else f"not a valid record: {problem}",
+        field=path.lstrip(".") or None,
+        expected=problem.removeprefix("Expected ").partition(", got ")[0] if typed else None,
+        found=_shown_at(line, path),
+    )
+
+
+def _shown_at(line: bytes, path: str) -> str:
+    """Show the value at a path of a JSON text; what isn't JSON is said to be none."""
+    try:
+        value = msgspec.json.decode(line)
+        for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+            value = value[key] if key else value[int(index)]
+    except (msgspec.MsgspecError, RecursionError, LookupError, TypeError, ValueError):
+        return quoted(line[:60].decode("utf-8", "replace"))
+    return quoted(value)
 
 
 def sha256_hex(data: bytes) -> str:

@@ -6,12 +6,13 @@ scoring ignores like every key it doesn't know.
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from wayproof.errors import OutputError
 
-__all__ = ["STARTER_FILES", "write_starter"]
+__all__ = ["STARTER_FILES", "write_line_files", "write_starter"]
 
 _TASKS: list[dict[str, Any]] = [
     {
@@ -82,7 +83,18 @@ def write_starter(folder: Path) -> list[Path]:
         When one of the files exists already, or the folder can't be written to.
         Nothing is written then.
     """
-    paths = [folder / name for name in STARTER_FILES]
+    return write_line_files(folder, STARTER_FILES)
+
+
+def write_line_files(folder: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Path]:
+    """Write JSON Lines files by name; an existing one is never touched.
+
+    Raises
+    ------
+    OutputError
+        As :func:`write_starter` does.
+    """
+    paths = [folder / name for name in files]
     for path in paths:
         if os.path.lexists(path):
             raise OutputError(
@@ -90,7 +102,7 @@ def write_starter(folder: Path) -> list[Path]:
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, records in zip(paths, STARTER_FILES.values(), strict=True):
+        for path, records in zip(paths, files.values(), strict=True):
             lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
             path.write_text(lines, encoding="utf-8", newline="\n")
     except OSError as error:

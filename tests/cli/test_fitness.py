@@ -224,3 +224,32 @@ def test_set_aside_packets_are_said(tmp_path: Path) -> None:
     ran = _score(tmp_path, "--ignore-unknown", packets=packets)
     assert ran.status == 0
     assert "set aside: 1 packet without task" in ran.out
+
+
+def test_exported_cases_score_as_the_cases_do(tmp_path: Path, wayproof: RunWayproof) -> None:
+    """Five tasks, five packets, and the same verdicts as in the case files."""
+    ran = wayproof("fitness", "export-cases", "--builtin", "--out", tmp_path / "cases")
+    assert (ran.status, len(ran.out.splitlines())) == (0, 2)
+    ran = wayproof(
+        "fitness",
+        "score",
+        "--tasks",
+        tmp_path / "cases" / "tasks.jsonl",
+        "--packets",
+        tmp_path / "cases" / "packets.jsonl",
+        "--json",
+    )
+    summary = json.loads(ran.out)["summary"]
+    assert (summary["task_count"], summary["sufficiency_pass_count"]) == (5, 3)
+    assert summary["failure_kind_counts"]["forbidden_route"] == 1
+    assert summary["failure_kind_counts"]["missing_id"] == 1
+    assert summary["latency_fail_count"] == 1
+    again = wayproof("fitness", "export-cases", "--builtin", "--out", tmp_path / "cases")
+    assert again.status == 2
+    nameless = {"benchmark": {"cases": [{"task": {}, "packet": {}}]}, "expected_status": "pass"}
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "case.json").write_text(json.dumps(nameless))
+    ran = wayproof("fitness", "export-cases", "--input", tmp_path / "one", "--out", tmp_path / "x")
+    assert ran.status == 2
+    assert "one task for each id" in ran.err
+    assert not (tmp_path / "x").exists()

@@ -35,9 +35,14 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
     "capture": Command("wayproof.cli.capture", "make packets from coding agents' logs"),
+    "recovery": Command(
+        "wayproof.cli.recovery", "measure verified recovery after a rejected action"
+    ),
     "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
     "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),
+    "report": Command("wayproof.cli.report", "write bundles as pages that open from disk"),
+    "explore": Command("wayproof.cli.explore", "write the Explorer: watch, play, re-verify"),
     "verify": Command(
         "wayproof.cli.verify", "check a result folder: digests, and what must follow from what"
     ),

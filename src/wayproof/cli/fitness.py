@@ -37,6 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "Nothing is written.",
         )
     )
+    _configure_export(
+        actions.add_parser(
+            "export-cases",
+            help="write the tasks and packets of case files as separate files",
+            description="Take tasks and packets out of a folder of cases and write them as "
+            "tasks.jsonl and packets.jsonl: a start for scoring, and for files of your own.",
+        )
+    )
     _configure_score(
         actions.add_parser(
             "score",
@@ -44,6 +52,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
             description="Join tasks and packets (JSON Lines, plain or gzip) by task_id, score "
             "each pair, and write a bundle. A task without packet is scored as route_error.",
         )
+    )
+
+
+def _add_case_source(parser: argparse.ArgumentParser) -> None:
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--input", metavar="DIR", type=Path, help="folder of case files (*.json, subfolders too)"
+    )
+    source.add_argument(
+        "--builtin", action="store_true", help="the four public cases that ship with wayproof"
+    )
+
+
+def _configure_export(parser: argparse.ArgumentParser) -> None:
+    _add_case_source(parser)
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, required=True, help="folder for both files"
     )
 
 
@@ -59,13 +84,7 @@ def _configure_benchmark(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--input", metavar="DIR", type=Path, help="folder of case files (*.json, subfolders too)"
-    )
-    source.add_argument(
-        "--builtin", action="store_true", help="the four public cases that ship with wayproof"
-    )
+    _add_case_source(parser)
     _add_json(parser)
 
 
@@ -149,6 +168,8 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_benchmark(args)
     if args.action == "evaluate-fixtures":
         return _evaluate_fixtures(args)
+    if args.action == "export-cases":
+        return _export_cases(args)
     return _score(args)
 
 
@@ -178,9 +199,9 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
 
 
 def _evaluate_fixtures(args: argparse.Namespace) -> int:
-    from wayproof.fitness import builtin_case_dir, evaluate_fixture_dir
+    from wayproof.fitness import evaluate_fixture_dir
 
-    result = evaluate_fixture_dir(builtin_case_dir() if args.builtin else args.input)
+    result = evaluate_fixture_dir(_case_folder(args))
     if args.json:
         write_json(result)
     else:
@@ -188,6 +209,23 @@ def _evaluate_fixtures(args: argparse.Namespace) -> int:
 
         view.print_cases(result)
     return _status(result)
+
+
+def _export_cases(args: argparse.Namespace) -> int:
+    from wayproof.fitness.cases import export_cases
+    from wayproof.starter import write_line_files
+    from wayproof.text import harmless
+
+    tasks, packets = export_cases(_case_folder(args))
+    for path in write_line_files(args.out, {"tasks.jsonl": tasks, "packets.jsonl": packets}):
+        print(harmless(str(path)))
+    return 0
+
+
+def _case_folder(args: argparse.Namespace) -> Path:
+    from wayproof.fitness import builtin_case_dir
+
+    return builtin_case_dir() if args.builtin else Path(args.input)
 
 
 def _score(args: argparse.Namespace) -> int:

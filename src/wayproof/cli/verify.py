@@ -3,15 +3,18 @@
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from wayproof.bundle import read_manifest, verify_digests
-from wayproof.errors import InputError
+from wayproof.errors import InputError, IntegrityError
 
 # Each kind of bundle has a module with ``add_arguments(parser)`` and ``check(folder, args)``.
 _KINDS: dict[str, str] = {
     "fitness": "wayproof.cli.verify_fitness",
+    "recovery": "wayproof.cli.verify_recovery",
+    "report": "wayproof.cli.verify_report",
 }
 
 
@@ -25,7 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Verify digests, then what the bundle's kind can verify beyond them."""
     manifest = read_manifest(args.bundle)
-    verify_digests(args.bundle, manifest)
     module = _KINDS.get(manifest.kind)
     if module is None:
         raise InputError(
@@ -34,7 +36,27 @@ def run(args: argparse.Namespace) -> int:
             expected=" or ".join(sorted(_KINDS)),
             found=manifest.kind,
         )
-    check: Callable[..., list[str]] = import_module(module).check
-    for line in check(args.bundle, manifest, args):
+    check: Callable[[], list[str]] = partial(
+        import_module(module).check, args.bundle, manifest, args
+    )
+    try:
+        verify_digests(args.bundle, manifest)
+    except IntegrityError as stale:
+        raise located(stale, check) from None
+    for line in check():
         print(line, file=sys.stdout)
     return 0
+
+
+def located(stale: IntegrityError, check: Callable[[], object]) -> IntegrityError:
+    """Return a digest's error with the place of the damage, when the deeper check finds one."""
+    try:
+        check()
+    except (IntegrityError, InputError) as deeper:
+        return IntegrityError(
+            f"{stale.problem}; first thing that doesn't hold: {deeper}",
+            file=stale.file,
+            expected=stale.expected,
+            found=stale.found,
+        )
+    return stale

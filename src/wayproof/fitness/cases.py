@@ -12,7 +12,7 @@ from wayproof.fitness.suite import evaluate_benchmark
 from wayproof.jsonin import convert_typed, plain_mapping, read_document
 from wayproof.text import quoted
 
-__all__ = ["CaseFile", "builtin_case_dir", "evaluate_case", "evaluate_fixture_dir"]
+__all__ = ["CaseFile", "builtin_case_dir", "evaluate_case", "evaluate_fixture_dir", "export_cases"]
 
 _FIXTURES = Path("first_wave/engine_room_navigation_fitness_benchmark/input")
 _ABSENT = "(no such field)"
@@ -188,6 +188,40 @@ def evaluate_fixture_dir(folder: Path | str) -> dict[str, Any]:
         "status": "pass" if cases and passed_count == len(cases) else "fail",
         "cases": cases,
     }
+
+
+def export_cases(folder: Path | str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Take the tasks and packets out of a folder's cases, as rows for separate files.
+
+    Returns
+    -------
+    (tasks, packets)
+        In the order of cases; each packet carries its task's ``task_id``.
+
+    Raises
+    ------
+    InputError
+        When a case can't be used, or a task has no ``task_id`` to be joined by.
+    """
+    root = Path(folder)
+    tasks: dict[str, dict[str, Any]] = {}
+    packets: list[dict[str, Any]] = []
+    for path in _case_paths(root):
+        _run_case(root, path)  # refuses what can't be scored
+        for index, case in enumerate(read_document(path)["benchmark"]["cases"]):
+            task_id = case["task"].get("task_id")
+            if task_id is None or tasks.setdefault(task_id, case["task"]) != case["task"]:
+                raise InputError(
+                    "a task file needs one task for each id",
+                    file=str(path),
+                    index=f"case {index}",
+                    field="benchmark.task.task_id",
+                    expected="an id that no other task of the folder has",
+                    found=quoted(task_id),
+                )
+            if case.get("packet") is not None:
+                packets.append({"task_id": task_id, **case["packet"]})
+    return list(tasks.values()), packets
 
 
 def _case_paths(root: Path) -> list[Path]:

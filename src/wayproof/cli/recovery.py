@@ -1,0 +1,426 @@
+"""``wayproof recovery``: run, reproduce, replay, generate."""
+
+import argparse
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from wayproof.cli.progress import count_progress
+from wayproof.errors import InputError, IntegrityError, OutputError
+
+if TYPE_CHECKING:
+    from wayproof.recovery.generate import Recipe
+    from wayproof.recovery.reading import RecordedTrial
+    from wayproof.recovery.run import RunReport
+    from wayproof.recovery.summary import Summary
+
+__all__ = ["configure", "run", "run_lines"]
+
+_PARAMETERS = (
+    ("--grids", "N", "how many grids, three scenarios each"),
+    ("--side-min", "N", "fewest rows and columns"),
+    ("--side-max", "N", "most rows and columns"),
+    ("--blocked-percent", "N", "chance of each cell to be blocked"),
+    ("--cost-max", "N", "entry costs are 1 to N (at most 9)"),
+    ("--prefix-min-moves", "N", "fewest moves of a prefix"),
+    ("--remaining-min-moves", "N", "fewest reference moves that a prefix leaves"),
+    ("--budget-factor", "N", "proposals per remaining reference move"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands and their arguments."""
+    actions = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="action", required=True
+    )
+    run_parser = actions.add_parser(
+        "run",
+        help="run a suite's trials and write a bundle",
+        description="Run every scenario x policy x seed of a suite, verify and replay each trial, "
+        "and write a bundle: suite, traces, results, summary, manifest.",
+    )
+    _add_experiment(run_parser)
+    run_parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="bundle to make")
+    run_parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
+    reproduce = actions.add_parser(
+        "reproduce",
+        help="run twice in fresh processes and compare the bytes",
+        description="Run twice, each time in a fresh process with another hash seed, locale and "
+        "time zone, compare every evidence file, and print both digests.",
+    )
+    _add_experiment(reproduce)
+    replay = actions.add_parser(
+        "replay",
+        help="carry out recorded actions again, on the grid",
+        description="Carry out a bundle's recorded actions in a fresh world and compare. With "
+        "--trial, draw each step on the grid; without it, list the trials.",
+    )
+    replay.add_argument("bundle", metavar="DIR", type=Path, help="the result folder")
+    replay.add_argument("--trial", metavar="ID", help="POLICY/SCENARIO/SEED, as in the list")
+    generate = actions.add_parser(
+        "generate",
+        help="make a suite from a seed",
+        description="Make a suite. A shipped suite's name gives its recipe; with nothing else "
+        "changed, the bytes are those of the shipped file.",
+    )
+    _add_generate(generate)
+
+
+def _add_experiment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--suite", metavar="NAME|FILE", default="wfrb-v0", help="shipped suite or a suite file"
+    )
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        action="extend",
+        nargs="+",
+        help="blind-repeat, planner, random-walk (default: all three)",
+    )
+    parser.add_argument(
+        "--seeds", metavar="LIST", default="0,1", help="policy seeds: 0,1 or 0-9 (default: 0,1)"
+    )
+    parser.add_argument(
+        "--processes", metavar="N", type=int, default=1, help="worker processes; same bytes for any"
+    )
+
+
+def _add_generate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--suite", metavar="NAME", default="wfrb-v0", help="recipe to start from")
+    parser.add_argument("--seed", metavar="N", type=int, help="generator seed")
+    for option, metavar, text in _PARAMETERS:
+        parser.add_argument(option, metavar=metavar, type=int, help=text)
+    parser.add_argument(
+        "--processes", metavar="N", type=int, default=1, help="worker processes; same bytes for any"
+    )
+    parser.add_argument("--id", metavar="ID", help="id of a suite with other parameters")
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="file to make")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one subcommand."""
+    if args.action == "run":
+        return _run(args)
+    if args.action == "reproduce":
+        return _reproduce(args)
+    if args.action == "replay":
+        return _replay(args)
+    return _generate(args)
+
+
+# -- run ------------------------------------------------------------------------------
+
+
+def _run(args: argparse.Namespace) -> int:
+    from wayproof.recovery.run import RunRequest, run_suite
+    from wayproof.recovery.suite import suite_path
+    from wayproof.recovery.taxonomy import CONTROLS
+
+    request = RunRequest(
+        suite=suite_path(args.suite),
+        suite_name=args.suite,
+        policies=tuple(args.policy or [control.name for control in CONTROLS]),
+        policy_seeds=_seeds(args.seeds),
+        processes=_processes(args.processes),
+    )
+    with count_progress("running trials") as progress:
+        report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
+    for line in run_lines(report):
+        print(line)
+    return 0 if _bench_holds(report.summary) else 1
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    from wayproof.recovery.run import MAX_POLICY_SEEDS
+
+    seeds: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        if not (low.isascii() and low.isdigit()) or (
+            dash and not (high.isascii() and high.isdigit())
+        ):
+            raise InputError(
+                "not a list of seeds", field="--seeds", expected="0,1 or 0-9", found=text
+            )
+        if len(low) > 16 or len(high) > 16 or int(high or low) - int(low) >= MAX_POLICY_SEEDS:
+            raise InputError(
+                "too many seeds, or too large",
+                field="--seeds",
+                expected=f"at most {MAX_POLICY_SEEDS} below 2^53",
+                found=text,
+            )
+        seeds += range(int(low), int(high or low) + 1)
+    return tuple(seeds)
+
+
+def _processes(processes: int) -> int:
+    from wayproof.workers import MAX_PROCESSES
+
+    if not 1 <= processes <= MAX_PROCESSES:
+        raise InputError(
+            "can't run in that many processes",
+            field="--processes",
+            expected=f"1 … {MAX_PROCESSES}",
+            found=str(processes),
+        )
+    return processes
+
+
+def run_lines(report: "RunReport") -> Iterator[str]:
+    """Yield what a run prints: the counts beside the published ones, digest and limits."""
+    from wayproof.recovery.suite import EXPECTED_RANDOM_WALK, REFERENCE_RESULTS_SHA256
+
+    summary = report.summary
+    standing = "official" if report.official else "custom"
+    seeds = _listed(summary.policy_seeds)
+    yield (
+        f"suite {summary.suite_id} ({standing}, SHA-256 {report.suite.sha256}): {summary.grids} "
+        f"grids, {summary.scenarios} scenarios, policy seeds {seeds}, {summary.trials} trials"
+    )
+    yield ""
+    yield from _table(summary)
+    expected = EXPECTED_RANDOM_WALK.get(summary.suite_id)
+    if expected is not None and any(row.policy == "random-walk" for row in summary.policies):
+        cells = next(row.total.cells for row in summary.policies if row.policy == "random-walk")
+        factor = len(summary.policy_seeds)
+        yield ""
+        yield (
+            f"random-walk, exact expectation over its draws: {factor * expected[0]:.2f} completed "
+            f"and {factor * expected[1]:.2f} verified of {cells}"
+        )
+    yield ""
+    yield summary.independence
+    yield from (f"Limit: {limit}" for limit in summary.limits)
+    yield ""
+    known = " (the digest that is published with wayproof)"
+    same = report.results.sha256 == REFERENCE_RESULTS_SHA256
+    yield f"results.jsonl SHA-256 {report.results.sha256}{known if same else ''}"
+
+
+def _listed(seeds: Iterable[int]) -> str:
+    numbers = list(seeds)
+    if len(numbers) > 8:
+        return f"{numbers[0]} … {numbers[-1]} ({len(numbers)})"
+    return ", ".join(map(str, numbers))
+
+
+def _table(summary: "Summary") -> Iterator[str]:
+    from wayproof.recovery.view import summary_table
+
+    rows = summary_table(summary)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _bench_holds(summary: "Summary") -> bool:
+    """Whether the controls did what validates the bench: all exact, or none at all."""
+    for row in summary.policies:
+        total = row.total
+        if row.policy == "planner" and total.verified != total.cells:
+            return False
+        if row.policy == "blind-repeat" and total.completed != 0:
+            return False
+    return True
+
+
+# -- reproduce ------------------------------------------------------------------------
+
+
+def _reproduce(args: argparse.Namespace) -> int:
+    from wayproof.recovery.reproduce import first_different_file, invoke
+    from wayproof.recovery.suite import REFERENCE_RESULTS_SHA256, suite_path
+
+    suite_path(args.suite)
+    _seeds(args.seeds)
+    arguments = ["--suite", args.suite, "--seeds", args.seeds]
+    arguments += ["--processes", str(_processes(args.processes))]
+    for policy in args.policy or []:
+        arguments += ["--policy", policy]
+    with tempfile.TemporaryDirectory(prefix="wayproof-reproduce-") as folder:
+        runs = []
+        for number, name in enumerate(("first", "second")):
+            runs.append(invoke(number, Path(folder) / name, arguments))
+            print(
+                f"{name} invocation: results.jsonl SHA-256 {runs[-1].results_sha256}"
+                f" ({runs[-1].duration_ms} ms)"
+            )
+        different = first_different_file(runs[0].out, runs[1].out)
+    if different is not None:
+        raise IntegrityError("two invocations differ in their bytes", file=different)
+    print("suite, traces, results and summary are byte-identical")
+    if args.suite == "wfrb-v0" and args.seeds == "0,1" and not args.policy:
+        if runs[0].results_sha256 != REFERENCE_RESULTS_SHA256:
+            raise IntegrityError(
+                "both invocations agree, but not with the digest that is published with wayproof",
+                expected=REFERENCE_RESULTS_SHA256,
+                found=runs[0].results_sha256,
+            )
+        print("and equal to those that are published with wayproof")
+    return 0
+
+
+# -- replay ---------------------------------------------------------------------------
+
+
+def _replay(args: argparse.Namespace) -> int:
+    from wayproof.bundle import read_manifest, verify_digests
+    from wayproof.recovery.reading import read_trials
+
+    manifest = read_manifest(args.bundle)
+    if manifest.kind != "recovery":
+        raise InputError(
+            "not a recovery bundle", file=str(args.bundle), expected="recovery", found=manifest.kind
+        )
+    verify_digests(args.bundle, manifest)
+    trials = (trial for trial in read_trials(args.bundle) if args.trial in {None, trial.id})
+    shown = 0
+    for trial in trials:
+        _require_same_replay(args.bundle, trial)
+        for line in _trial_line(trial) if args.trial is None else _trial_drawn(trial):
+            print(line)
+        shown += 1
+        if args.trial is not None:
+            break
+    if shown == 0:
+        raise InputError(
+            "no such trial",
+            file=str(args.bundle),
+            field="--trial",
+            found=args.trial,
+            mend="'wayproof recovery replay DIR' lists them",
+        )
+    return 0
+
+
+def _require_same_replay(bundle: Path, trial: "RecordedTrial") -> None:
+    from wayproof.recovery.replay import first_difference
+
+    different = first_difference(trial.loaded.grid, trial.trace.steps)
+    if different is not None:
+        raise IntegrityError(
+            "a fresh world does something else",
+            file=str(bundle / "traces.jsonl"),
+            line=trial.line,
+            index=f"trial {trial.id}",
+            field=f"steps[{different}]",
+        )
+
+
+def _trial_line(trial: "RecordedTrial") -> Iterator[str]:
+    result = trial.result
+    yield (
+        f"{trial.id}  {_spelled(result.completed, result.verified_recovery)}, cost "
+        f"{result.final_cost} of {result.optimal_cost}, {result.proposals} proposals"
+    )
+
+
+def _trial_drawn(trial: "RecordedTrial") -> Iterator[str]:
+    from wayproof.recovery.drawing import draw_trace
+
+    result = trial.result
+    yield f"trial {trial.id} on {result.grid_id}\n"
+    for block in draw_trace(trial.loaded.record, trial.trace.steps):
+        yield block + "\n"
+    yield (
+        f"{_spelled(result.completed, result.verified_recovery)}: cost {result.final_cost}, "
+        f"optimum {result.optimal_cost}"
+    )
+
+
+def _spelled(completed: bool, verified: bool) -> str:
+    if verified:
+        return "verified recovery"
+    return "completed, not at the optimal cost" if completed else "not completed"
+
+
+# -- generate -------------------------------------------------------------------------
+
+
+def _generate(args: argparse.Namespace) -> int:
+    from wayproof.bundle import digest_file
+    from wayproof.recovery.generate import suite_lines
+    from wayproof.recovery.suite import PINNED_SUITES
+
+    recipe = _recipe(args)
+    recipe.parameters.check()
+    done = 0
+    with (
+        _whole_file(args.out, overwrite=args.overwrite) as file,
+        count_progress("making grids") as progress,
+    ):
+        for lines in suite_lines(recipe, processes=_processes(args.processes)):
+            file.write(lines)
+            done += lines.count(b"\n")
+            progress(done, recipe.parameters.grids + 1)
+    digest = digest_file(args.out)
+    official = " (official)" if PINNED_SUITES.get(recipe.suite_id) == digest.sha256 else ""
+    print(f"suite {recipe.suite_id}{official}: {recipe.parameters.grids} grids, {args.out}")
+    print(f"SHA-256 {digest.sha256}")
+    return 0
+
+
+def _recipe(args: argparse.Namespace) -> "Recipe":
+    """Return the shipped recipe with what was changed; another recipe gets another id."""
+    import msgspec
+
+    from wayproof.recovery.generate import RECIPES, Recipe, custom_suite_id
+    from wayproof.recovery.records import SUITE_ID_PATTERN
+    from wayproof.recovery.suite import PINNED_SUITES
+
+    shipped = RECIPES.get(args.suite)
+    if shipped is None:
+        raise InputError(
+            "no such recipe", field="--suite", expected=", ".join(RECIPES), found=args.suite
+        )
+    seed = shipped.seed if args.seed is None else args.seed
+    if not 0 <= seed < 1 << 53:
+        raise InputError(
+            "generator seed out of range", field="--seed", expected="0 … 2^53 - 1", found=str(seed)
+        )
+    names = [option.removeprefix("--").replace("-", "_") for option, _, _ in _PARAMETERS]
+    changed = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    recipe = Recipe(args.suite, seed, msgspec.structs.replace(shipped.parameters, **changed))
+    suite_id = custom_suite_id(recipe) if args.id is None else args.id
+    if args.id is not None and (
+        SUITE_ID_PATTERN.fullmatch(args.id) is None or args.id in PINNED_SUITES
+    ):
+        raise InputError(
+            "not an id for a custom suite",
+            field="--id",
+            expected="1 to 64 of A-Z a-z 0-9 . _ -, and no official suite's id",
+            found=args.id,
+        )
+    return msgspec.structs.replace(recipe, suite_id=suite_id)
+
+
+@contextlib.contextmanager
+def _whole_file(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
+    """Yield a file that takes its place only when it is whole."""
+    if os.path.lexists(path) and not overwrite:
+        raise OutputError(
+            "already exists; nothing was written",
+            file=str(path),
+            mend="choose another --out, or say --overwrite",
+        )
+    if path.is_dir():
+        raise OutputError("is a folder", file=str(path), mend="choose another --out")
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.partial-", delete=False
+        ) as file:
+            try:
+                yield file
+                file.close()
+                umask = os.umask(0o022)
+                os.umask(umask)
+                Path(file.name).chmod(0o666 & ~umask)
+                Path(file.name).replace(path)
+            finally:
+                Path(file.name).unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError("can't be written", file=str(path), found=str(error.strerror)) from None

@@ -1,0 +1,28 @@
+"""``wayproof verify DIR`` for a report or Explorer folder: its digests are all there is."""
+
+import argparse
+from pathlib import Path
+
+from wayproof.bundle import Manifest
+
+__all__ = ["add_arguments", "check"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare nothing: a report carries no evidence to check."""
+    del parser
+
+
+def check(folder: Path, manifest: Manifest, args: argparse.Namespace) -> list[str]:
+    """Say what the digests, checked by the caller, stand for."""
+    del args
+    made_from = [
+        f"made from {role}, SHA-256 {digest.sha256}"
+        for role, digest in sorted(manifest.inputs.items())
+    ]
+    return [
+        f"{folder}: holds",
+        f"{len(manifest.files)} files are what the manifest says",
+        *made_from,
+        *manifest.limits,
+    ]

@@ -1,0 +1,12 @@
+// The page's beginning: language and theme, the stage, and the checker.
+
+import { dataBlock } from "../../web/static/dom.js";
+import { startLocale } from "../../web/static/locale.js";
+import { startCheck } from "./check.js";
+import { Watch } from "./watch.js";
+
+const sample = dataBlock("sample");
+startLocale();
+const watch = new Watch(sample);
+startCheck(sample.pins, (source) => watch.use(source));
+document.documentElement.dataset.ready = "true";

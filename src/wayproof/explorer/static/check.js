@@ -1,0 +1,302 @@
+// "Check a bundle": what a person picks is verified here, in the page, and nowhere else.
+
+import { byId, el, foreign, keepFramesReachable } from "../../web/static/dom.js";
+import { hasText, number, onLanguage, text } from "../../web/static/locale.js";
+import { BundleFault } from "./recovery_bundle.js";
+import { checkBundle, readPicked } from "./bundle.js";
+import { ZipError } from "./zip.js";
+
+const SHOWN_FAULTS = 20;
+const PAUSE_EVERY_MS = 50;
+
+/** Let the page breathe, and say how far we are. */
+function breather(onProgress) {
+  let last = performance.now();
+  return async (done, total) => {
+    if (performance.now() - last < PAUSE_EVERY_MS && done !== total) {
+      return;
+    }
+    onProgress(done, total);
+    await new Promise((resume) => {
+      setTimeout(resume);
+    });
+    last = performance.now();
+  };
+}
+
+function placeParts(fault) {
+  const parts = [];
+  const add = (key, value) => {
+    if (value !== undefined && value !== null) {
+      parts.push(el("dt", {}, text(`fault.${key}`)), el("dd", {}, foreign(value)));
+    }
+  };
+  add("file", fault.line === undefined ? fault.file : `${fault.file}:${fault.line}`);
+  add("grid", fault.grid);
+  add("trial", fault.trial);
+  add("check", fault.check && hasText(`check.${fault.check}`) ? `${fault.check} (${text(`check.${fault.check}`)})` : fault.check);
+  add("step", fault.step === undefined || fault.step === null ? null : fault.step + 1);
+  add("field", fault.field);
+  add("expected", fault.expected);
+  add("found", fault.found);
+  return parts;
+}
+
+function faultItem(fault) {
+  return el(
+    "li",
+    { class: "card fault" },
+    el("p", {}, el("span", { class: "status bad" }, text(`problem.${fault.problem}`))),
+    el("dl", { class: "facts" }, placeParts(fault)),
+  );
+}
+
+function digestTable(digests) {
+  return el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      {},
+      el("caption", {}, text("checked.digests")),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("th", { scope: "col" }, text("fault.file")),
+          el("th", { scope: "col", class: "number" }, text("checked.bytes")),
+          el("th", { scope: "col" }, "SHA-256"),
+          el("th", { scope: "col" }, text("checked.manifest")),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        digests.map((row) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, foreign(row.name)),
+            el("td", { class: "number" }, row.bytes === null ? "–" : number(row.bytes)),
+            el("td", { class: "digest" }, row.sha256 ?? "–"),
+            el(
+              "td",
+              {},
+              el(
+                "span",
+                { class: `status ${row.isRight ? "good" : "bad"}` },
+                text(row.isRight ? "checked.same" : "checked.differs"),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function policyTable(policies) {
+  return el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      {},
+      el("caption", {}, text("checked.policies")),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ["policy", "cells", "completed", "verified"].map((name) =>
+            el("th", { scope: "col", class: name === "policy" ? null : "number" }, text(`table.${name}`)),
+          ),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        policies.map((row) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, foreign(row.policy)),
+            [row.cells, row.completed, row.verified].map((value) =>
+              el("td", { class: "number" }, number(value)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function suiteLine(deep, suiteDigest, pins) {
+  const pinned = Object.hasOwn(pins, deep.suiteId) ? pins[deep.suiteId] : null;
+  const key = pinned === null ? "custom" : pinned === suiteDigest ? "official" : "impostor";
+  const mark = { custom: "none", official: "good", impostor: "bad" }[key];
+  return el("p", {}, el("span", { class: `status ${mark}`, "data-suite": key }, text(`suite.${key}`)));
+}
+
+function deepParts(outcome, pins) {
+  const { deep } = outcome;
+  if (deep === null) {
+    return [];
+  }
+  if (outcome.kind === "recovery") {
+    const digest = outcome.digests.find((row) => row.name === "suite.jsonl")?.sha256;
+    return [
+      el("p", {}, text("checked.trials", { trials: number(deep.trials) })),
+      suiteLine(deep, digest, pins),
+      policyTable(deep.policies),
+    ];
+  }
+  return [
+    el("p", {}, deep.tasks === null
+      ? text("checked.noTasks")
+      : text("checked.tasks", { tasks: number(deep.tasks) })),
+  ];
+}
+
+function faultList(faults) {
+  if (faults.length === 0) {
+    return [];
+  }
+  const rest = faults.length - SHOWN_FAULTS;
+  return [
+    el("h3", {}, text("checked.faults", { faults: number(faults.length) })),
+    el("ol", { class: "faults", id: "faults" }, faults.slice(0, SHOWN_FAULTS).map(faultItem)),
+    rest > 0 ? el("p", { class: "soft" }, text("checked.more", { rest: number(rest) })) : null,
+  ];
+}
+
+function limitsPart(limits, kind) {
+  return el(
+    "details",
+    {},
+    el("summary", {}, text("checked.limits")),
+    el(
+      "ul",
+      { class: "plain" },
+      limits.map((limit) => el("li", {}, foreign(limit))),
+      hasText(`unchecked.${kind}`) ? el("li", {}, text(`unchecked.${kind}`)) : null,
+    ),
+  );
+}
+
+function outcomeParts(outcome, pins) {
+  const isSound = outcome.faults.length === 0;
+  return [
+    el(
+      "p",
+      { class: "outcome", id: "outcome", "data-sound": String(isSound) },
+      el(
+        "span",
+        { class: `status ${isSound ? "good" : "bad"}` },
+        text(isSound ? "checked.sound" : "checked.unsound"),
+      ),
+    ),
+    outcome.resultsSha256 === null
+      ? null
+      : el(
+          "dl",
+          { class: "facts" },
+          el("dt", {}, text("checked.results")),
+          el("dd", { class: "digest", id: "results-sha256" }, outcome.resultsSha256),
+        ),
+    ...faultList(outcome.faults),
+    ...deepParts(outcome, pins),
+    digestTable(outcome.digests),
+    limitsPart(outcome.limits, outcome.kind),
+  ].filter((part) => part !== null);
+}
+
+/**
+ * Start the pickers.
+ * @param {object} pins digests of official suites, by suite id
+ * @param {(source: object) => void} watch puts a bundle's trials on the stage
+ */
+export function startCheck(pins, watch) {
+  const report = byId("check-report");
+  let outcome = null;
+  let refused = null;
+  let progress = null;
+
+  function draw() {
+    report.setAttribute("aria-busy", String(progress !== null));
+    if (progress !== null) {
+      report.replaceChildren(
+        el("p", {}, text("checked.progress", {
+          done: number(progress.done),
+          total: number(progress.total),
+        })),
+      );
+    } else if (refused !== null) {
+      report.replaceChildren(
+        el("ol", { class: "faults", id: "faults" }, faultItem(refused)),
+      );
+    } else if (outcome !== null) {
+      report.replaceChildren(...outcomeParts(outcome, pins), ...watchParts(outcome));
+    } else {
+      report.replaceChildren(el("p", { class: "soft" }, text("checked.empty")));
+    }
+    keepFramesReachable();
+  }
+
+  function watchParts({ faults, deep }) {
+    if (faults.length > 0 || !deep?.watchable) {
+      return [];
+    }
+    const show = () => {
+      watch(deep.watchable);
+      byId("watch").scrollIntoView();
+      byId("stage").focus({ preventScroll: true });
+    };
+    return [
+      el(
+        "p",
+        {},
+        el("button", { type: "button", id: "watch-given", on: { click: show } }, text("given.watch")),
+      ),
+    ];
+  }
+
+  async function check(picked) {
+    outcome = refused = null;
+    progress = { done: 0, total: 0 };
+    draw();
+    const pause = breather((done, total) => {
+      progress = { done, total };
+      draw();
+    });
+    try {
+      const entries = await readPicked(picked);
+      await pause(0, 0);
+      outcome = await checkBundle(entries, pause);
+    } catch (error) {
+      if (error instanceof BundleFault) {
+        refused = error.place;
+      } else if (error instanceof ZipError) {
+        refused = { problem: "bad_zip", found: error.message };
+      } else {
+        refused = { problem: "unreadable", found: error.message };
+      }
+    }
+    progress = null;
+    draw();
+  }
+
+  for (const id of ["pick-files", "pick-folder"]) {
+    byId(id).addEventListener("change", (event) => {
+      const picked = Array.from(event.target.files);
+      event.target.value = "";
+      if (picked.length > 0) {
+        check(picked);
+      }
+    });
+  }
+  onLanguage(draw);
+}

@@ -1,0 +1,83 @@
+// The shape of what is read. Evidence given to the page can be anything; a record is used
+// only after every field it must have was found, with the right type, and no other.
+
+/** A record that isn't what its file should hold. */
+export class ShapeError extends Error {
+  constructor(field, expected) {
+    super(`${field}: expected ${expected}`);
+    this.field = field;
+    this.expected = expected;
+  }
+}
+
+const isInteger = (value) => Number.isSafeInteger(value);
+const isCount = (value) => isInteger(value) && value >= 0;
+const isText = (value) => typeof value === "string";
+const isFlag = (value) => typeof value === "boolean";
+
+function named(check, name) {
+  return (value, field) => {
+    if (!check(value)) {
+      throw new ShapeError(field, name);
+    }
+  };
+}
+
+/** Checks of single values. */
+export const integer = named(isInteger, "an integer");
+export const count = named(isCount, "an integer from 0");
+export const string = named(isText, "a string");
+export const flag = named(isFlag, "true or false");
+export const cell = named(
+  (value) => Array.isArray(value) && value.length === 2 && value.every(isInteger),
+  "[row, column]",
+);
+export const object = named(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "an object",
+);
+export const action = named((value) => {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) {
+    return false;
+  }
+  const { move, finish } = value;
+  return finish === true || (Array.isArray(move) && move.length === 2 && move.every(isInteger));
+}, '{"move": [row, column]} or {"finish": true}');
+
+/** One of a few words. */
+export function oneOf(...words) {
+  return named((value) => words.includes(value), words.join(" or "));
+}
+
+/** The check, or null. */
+export function orNull(check) {
+  return (value, field) => {
+    if (value !== null) {
+      check(value, field);
+    }
+  };
+}
+
+/** A list whose every item passes. */
+export function listOf(check) {
+  return (value, field) => {
+    if (!Array.isArray(value)) {
+      throw new ShapeError(field, "a list");
+    }
+    value.forEach((item, index) => check(item, `${field}[${index}]`));
+  };
+}
+
+/** An object with exactly these fields. */
+export function record(fields) {
+  const names = Object.keys(fields).sort().join(", ");
+  return (value, field) => {
+    object(value, field || "record");
+    if (Object.keys(value).sort().join(", ") !== names) {
+      throw new ShapeError(field || "record", `the fields ${names}`);
+    }
+    for (const [name, check] of Object.entries(fields)) {
+      check(value[name], field ? `${field}.${name}` : name);
+    }
+  };
+}

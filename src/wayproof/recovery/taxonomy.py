@@ -1,0 +1,155 @@
+"""The vocabulary of the benchmark: each word with its meaning, in one place.
+
+Failure kinds, checks, controls, outcomes of outside agents, and the limits that travel
+with every result. Documentation, summary and command line read them from here.
+"""
+
+from typing import Final, Literal, NamedTuple
+
+__all__ = [
+    "AGENT_OUTCOMES",
+    "CHECKS",
+    "CONTROLS",
+    "FAILURE_KINDS",
+    "INDEPENDENCE",
+    "LIMITS",
+    "PUBLISHED",
+    "AgentOutcome",
+    "Check",
+    "CheckName",
+    "Control",
+    "EvidenceClass",
+    "FailureKind",
+    "Kind",
+    "Phase",
+]
+
+Kind = Literal["collision", "invalid_path", "premature_end"]
+Phase = Literal["prefix", "injected", "policy"]
+EvidenceClass = Literal["reference_control", "client_agent"]
+AgentOutcome = Literal["ok", "crashed", "timed_out", "malformed", "protocol_error"]
+CheckName = Literal[
+    "prefix_valid",
+    "injection_rejected",
+    "state_unchanged",
+    "transitions_valid",
+    "within_budget",
+    "finished_at_target",
+    "optimum_certified",
+    "cost_exact",
+    "replay_identical",
+]
+
+
+class FailureKind(NamedTuple):
+    """One way an action is rejected."""
+
+    name: Kind
+    meaning: str
+
+
+class Check(NamedTuple):
+    """One check of the verifier; they are made in the order of :data:`CHECKS`."""
+
+    name: CheckName
+    meaning: str
+
+
+class Control(NamedTuple):
+    """A reference policy, and why it is no competitor."""
+
+    name: str
+    meaning: str
+
+
+FAILURE_KINDS: Final = (
+    FailureKind(
+        "collision",
+        "a move to a neighbouring cell that is blocked or off the grid; the state is unchanged",
+    ),
+    FailureKind(
+        "invalid_path",
+        "a move to a cell that is not one of the four neighbours (the same cell, a diagonal, "
+        "one further away); it shares the failure state's prefix with the collision",
+    ),
+    FailureKind("premature_end", "a request to finish anywhere but on the target"),
+)
+"""In alphabetical order, which is also the order of a grid's scenarios in a suite."""
+
+CHECKS: Final = (
+    Check("prefix_valid", "the prefix is the reference path's first moves, each accepted"),
+    Check("injection_rejected", "the injected action is rejected, with the scenario's kind"),
+    Check("state_unchanged", "no rejection, injected or later, changed position or cost"),
+    Check("transitions_valid", "every step is what the rules make of the recorded action"),
+    Check("within_budget", "the policy made no more proposals than its budget"),
+    Check("finished_at_target", "the last proposal is an accepted finish on the target"),
+    Check("optimum_certified", "the potentials prove the optimal cost, with no search"),
+    Check("cost_exact", "prefix and recovery together cost exactly the optimum"),
+    Check("replay_identical", "the recorded actions in a fresh world give the same steps"),
+)
+"""In the order in which they are made; those after the first failure are null."""
+
+CONTROLS: Final = (
+    Control("blind-repeat", "repeats the rejected action until its budget is spent"),
+    Control(
+        "planner",
+        "sees the whole grid and its costs and recomputes a shortest path from where it stands",
+    ),
+    Control(
+        "random-walk",
+        "proposes one of the four cardinal moves uniformly, off-grid ones too, and asks to "
+        "finish when it stands on the target",
+    ),
+)
+"""Controls of the bench, not competitive agents. Alphabetical, as in ``results.jsonl``."""
+
+AGENT_OUTCOMES: Final[tuple[AgentOutcome, ...]] = (
+    "ok",
+    "crashed",
+    "timed_out",
+    "malformed",
+    "protocol_error",
+)
+
+LIMITS: Final = (
+    "Solvable, fully visible grids; rejected actions leave the state unchanged.",
+    (
+        "No hidden change of the map, no LLM, no client agent, no external service and no paid "
+        "API is part of the reference experiment."
+    ),
+    (
+        "Failure kinds are correlated and seeds are deterministic: neither are independent "
+        "observations."
+    ),
+    (
+        "The planner's perfect result validates this restricted test bench. It proves neither "
+        "general recovery nor commercial performance."
+    ),
+    (
+        "The generator was calibrated so that a random walk's expected counts lie in the "
+        "published regime; agreement with the published counts is therefore no evidence."
+    ),
+)
+
+INDEPENDENCE: Final = (
+    "The grids are the independent units. A grid's scenarios and seeds are correlated, and a "
+    "second invocation repeats the same cells: it is never pooled. Intervals speak of grids "
+    "made by this suite's generator and of nothing else."
+)
+
+
+class Published(NamedTuple):
+    """One policy's published reference result: cells, completed, verified."""
+
+    policy: str
+    cells: int
+    completed: int
+    verified: int
+
+
+PUBLISHED: Final = (
+    Published("blind-repeat", 300, 0, 0),
+    Published("planner", 300, 300, 300),
+    Published("random-walk", 300, 27, 4),
+)
+"""The published WFRB v0 reference result. Its grids aren't public, so ours differ."""

@@ -1,0 +1,271 @@
+"""A fitness bundle as pages: the first with everything counted, more when panels need room."""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from markupsafe import Markup
+
+from wayproof._version import __version__
+from wayproof.report.chart import Bar, column_chart
+from wayproof.report.fitness_view import (
+    LATENCY_STATUSES,
+    FitnessView,
+    TaskColumns,
+    fitness_view,
+    task_columns,
+)
+from wayproof.report.pages import page
+from wayproof.report.provenance import Provenance
+from wayproof.report.read import Bundle, LineFile, identities
+from wayproof.web.page import DataBlock, Page
+from wayproof.web.template import render
+
+__all__ = ["FitnessLimits", "fitness_pages"]
+
+_RATIO_LABELS: Final = ("≤ ⅛", "≤ ¼", "≤ ½", "≤ 1", "≤ 2", "≤ 4", "≤ 8", "> 8")
+_WITHIN_BINS: Final = 4
+
+
+class FitnessLimits(NamedTuple):
+    """How much one file may hold before it says what it leaves out."""
+
+    listed_results: int = 200_000
+    panel_bytes: int = 12 << 20
+
+
+class _ChartBar(NamedTuple):
+    bar: Bar
+    meaning: str
+    label: str | None
+    task_count: int
+
+
+class _Selection(NamedTuple):
+    """Which results are listed, and on which page each has its panel (-1: on none)."""
+
+    listed: list[int]
+    page_of: "array[int]"
+    page_count: int
+
+
+def _debts_first(columns: TaskColumns) -> list[int]:
+    indexes = range(len(columns))
+    return sorted(indexes, key=lambda index: not columns.is_debt(index))
+
+
+def _select(
+    columns: TaskColumns, lines: LineFile, limits: FitnessLimits, *, may_page: bool
+) -> _Selection:
+    """Give debts their panel first; fill pages up to their size."""
+    ranked = _debts_first(columns)[: limits.listed_results]
+    page_of = array("i", [-1]) * len(columns)
+    page_number, used_bytes = 0, 0
+    for index in ranked:
+        size_bytes = lines.size_bytes(index)
+        if used_bytes and used_bytes + size_bytes > limits.panel_bytes:
+            if not may_page:
+                break
+            page_number, used_bytes = page_number + 1, 0
+        used_bytes += size_bytes
+        page_of[index] = page_number
+    return _Selection(sorted(ranked), page_of, page_number + 1)
+
+
+def _details(
+    lines: LineFile, indexes: Iterable[int], columns: TaskColumns, provenance: Provenance
+) -> Iterator[bytes]:
+    """Yield a line of the details block per result: its record, and what else is known."""
+    for index in indexes:
+        parts = [b'{"result":', lines.line(index)]
+        for name, value in provenance.extras(*columns.key(index)):
+            parts += [b',"', name, b'":', value.replace(b"\n", b" ")]
+        yield b"".join([*parts, b"}\n"])
+
+
+def _page_name(stem: str, number: int) -> str:
+    return f"{stem}-panels-{number:04d}.html"
+
+
+def _column_block(columns: TaskColumns, selection: _Selection, stem: str, number: int) -> DataBlock:
+    """Return the lists' columns for page ``number`` (0: the first, which lists everything)."""
+    page_of = selection.page_of
+    listed = selection.listed
+    if number:
+        listed = [index for index in listed if page_of[index] == number]
+    chosen = columns.chosen(listed)
+    detail, place = [], 0
+    for index in listed:
+        here = page_of[index] == number
+        detail.append(place if here else -1)
+        place += here
+    chosen["detail"] = detail
+    chosen["line"] = [index + 1 for index in listed]
+    if selection.page_count > 1 and not number:
+        chosen["page"] = _page_links(listed, page_of, stem)
+    return DataBlock("columns", [msgspec.json.encode(chosen)])
+
+
+def _page_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str | None]:
+    places: dict[int, int] = {}
+    links: list[str | None] = []
+    for index in listed:
+        number = page_of[index]
+        if number <= 0:
+            links.append(None)
+            continue
+        place = places.get(number, 0)
+        places[number] = place + 1
+        links.append(f"{_page_name(stem, number)}#result={place}")
+    return links
+
+
+def _chart(view: FitnessView) -> list[_ChartBar]:
+    timeouts = sum(row.cells[2].task_count for row in view.matrix)
+    unmeasured = sum(row.cells[3].task_count for row in view.matrix)
+    counts = [*(each.task_count for each in view.ratio_bins), timeouts, unmeasured]
+    within = ["pass"] * _WITHIN_BINS
+    meanings = [*within, *["fail"] * (len(view.ratio_bins) - _WITHIN_BINS), "timeout", "unmeasured"]
+    labels = [*_RATIO_LABELS, None, None]
+    bars = column_chart(counts, slot=80, width=52, height=150, baseline=200)
+    return [_ChartBar(*parts) for parts in zip(bars, meanings, labels, counts, strict=True)]
+
+
+class _Metric(NamedTuple):
+    name: str
+    mean: float | None
+    denominator: int
+    vacuous: int
+
+
+def _metrics(summary: dict[str, Any]) -> list[_Metric]:
+    fields = {
+        "recall": "mean_recall_at_packet",
+        "precision": "mean_precision_at_packet",
+        "scent": "mean_scent_coverage",
+    }
+    return [
+        _Metric(
+            name,
+            summary[field],
+            summary[f"{field}_denominator"],
+            summary["distinct_task_count"] - summary[f"{field}_denominator"],
+        )
+        for name, field in fields.items()
+    ]
+
+
+def _shares(summary: dict[str, Any]) -> dict[str, float | int | None]:
+    """Both axes as shares, each over what it can speak of."""
+    task_count = summary["task_count"]
+    timed = summary["latency_pass_count"] + summary["latency_fail_count"]
+    return {
+        "sufficient": summary["sufficiency_pass_count"] / task_count if task_count else None,
+        "within": summary["latency_pass_count"] / timed if timed else None,
+        "timed": timed,
+    }
+
+
+def _totals(view: FitnessView) -> dict[str, int]:
+    return {
+        status: sum(row.cells[place].task_count for row in view.matrix)
+        for place, status in enumerate(LATENCY_STATUSES)
+    }
+
+
+def _first_body(bundle: Bundle, view: FitnessView, **more: Any) -> Markup:
+    return render(
+        "report/templates/fitness.html.j2",
+        view=view,
+        identities=identities(bundle),
+        statuses=LATENCY_STATUSES,
+        totals=_totals(view),
+        chart=_chart(view) if view.ratio_bins else [],
+        metrics=_metrics(view.summary),
+        shares=_shares(view.summary),
+        version=__version__,
+        **more,
+    )
+
+
+def _listing_body(
+    bundle: Bundle, view: FitnessView, columns: TaskColumns, selection: _Selection
+) -> Markup:
+    """Body of the first page, which lists everything that is listed."""
+    listed = selection.listed
+    return _first_body(
+        bundle,
+        view,
+        columns=True,
+        listed=len(listed),
+        debts=columns.debt_counts(listed),
+        left_out={
+            "list": len(columns) - len(listed),
+            "panels": sum(selection.page_of[index] != 0 for index in listed),
+        },
+        pages=selection.page_count > 1,
+    )
+
+
+def _further_body(
+    view: FitnessView, columns: TaskColumns, count: int, number: int, here: list[int], stem: str
+) -> Markup:
+    """Body of a page of further panels."""
+    return render(
+        "report/templates/panels.html.j2",
+        suite=view.suite,
+        back=f"{stem}.html",
+        number=number + 1,
+        count=count,
+        listed=len(here),
+        debts=columns.debt_counts(here),
+        version=__version__,
+    )
+
+
+def fitness_pages(
+    bundle: Bundle,
+    provenance: Provenance,
+    *,
+    stem: str = "index",
+    may_page: bool,
+    limits: FitnessLimits | None = None,
+) -> Iterator[Page]:
+    """Yield the report's pages, the first one named ``STEM.html``.
+
+    Parameters
+    ----------
+    bundle
+        A fitness bundle, its digests checked.
+    provenance
+        What its inputs add.
+    stem
+        What the names of its pages begin with.
+    may_page
+        Whether there may be more than one file. If not, the first says what it leaves out.
+    """
+    limits = limits or FitnessLimits()
+    if not bundle.has("results.jsonl"):
+        view = fitness_view(bundle, None)
+        left_out = {"list": 0, "panels": 0}
+        body = _first_body(bundle, view, columns=False, left_out=left_out, pages=False)
+        yield page(f"{stem}.html", f"Fitness report: {view.suite}", "fitness", body, [])
+        return
+    with LineFile(bundle.folder / "results.jsonl") as lines:
+        columns = task_columns(lines)
+        view = fitness_view(bundle, columns)
+        selection = _select(columns, lines, limits, may_page=may_page)
+        for number in range(selection.page_count):
+            here = [index for index in selection.listed if selection.page_of[index] == number]
+            body = (
+                _further_body(view, columns, selection.page_count, number, here, stem)
+                if number
+                else _listing_body(bundle, view, columns, selection)
+            )
+            blocks = [
+                _column_block(columns, selection, stem, number),
+                DataBlock("details", _details(lines, here, columns, provenance)),
+            ]
+            name = _page_name(stem, number) if number else f"{stem}.html"
+            yield page(name, f"Fitness report: {view.suite}", "fitness", body, blocks)

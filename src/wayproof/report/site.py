@@ -1,0 +1,91 @@
+"""Which pages a report has: one bundle's, or an index over several."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from wayproof._version import __version__
+from wayproof.bundle import MANIFEST_NAME, FileDigest, digest_file
+from wayproof.errors import InputError
+from wayproof.report.fitness_page import fitness_pages
+from wayproof.report.pages import page
+from wayproof.report.provenance import read_provenance
+from wayproof.report.read import Bundle
+from wayproof.report.recovery_page import recovery_pages
+from wayproof.web.page import Page
+from wayproof.web.template import render
+
+__all__ = ["REPORT_LIMITS", "file_page", "folder_pages", "source_digests"]
+
+Sources = Mapping[str, Path | None]
+_INDEX: Final = "index.html"
+REPORT_LIMITS: Final = ("A report shows its bundles' files and adds no evidence of its own.",)
+
+
+def _fitness(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
+    provenance = read_provenance(bundle.manifest, sources.get("tasks"), sources.get("packets"))
+    return fitness_pages(bundle, provenance, stem=stem, may_page=may_page)
+
+
+def _recovery(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
+    del may_page
+    if any(path is not None for path in sources.values()):
+        raise InputError(
+            "a recovery bundle has no tasks and packets",
+            file=str(bundle.folder),
+            mend="leave --tasks and --packets out",
+        )
+    return recovery_pages(bundle, stem=stem)
+
+
+_KINDS: Final[Mapping[str, Callable[..., Iterator[Page]]]] = {
+    "fitness": _fitness,
+    "recovery": _recovery,
+}
+
+
+def _pages(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
+    make = _KINDS.get(bundle.manifest.kind)
+    if make is None:
+        raise InputError(
+            "no report for this kind of bundle",
+            file=str(bundle.folder),
+            expected=" or ".join(sorted(_KINDS)),
+            found=bundle.manifest.kind,
+        )
+    return make(bundle, sources, stem, may_page=may_page)
+
+
+def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:
+    """Digests of the bundles that a report was made from: their manifests name the rest."""
+    return {
+        f"{number:02d}-{bundle.manifest.kind}/{MANIFEST_NAME}": digest_file(
+            bundle.folder / MANIFEST_NAME
+        )
+        for number, bundle in enumerate(bundles, 1)
+    }
+
+
+def file_page(bundle: Bundle, sources: Sources) -> Iterator[Page]:
+    """Yield one bundle's one page. Its parts are read from the bundle while it is written."""
+    return _pages(bundle, sources, "index", may_page=False)
+
+
+def folder_pages(bundles: Sequence[Bundle], sources: Sources) -> Iterator[Page]:
+    """Yield a folder's pages: one bundle's own, or an index and each bundle's."""
+    if len(bundles) == 1:
+        yield from _pages(bundles[0], sources, "index", may_page=True)
+        return
+    stems = [f"{number:02d}-{bundle.manifest.kind}" for number, bundle in enumerate(bundles, 1)]
+    made = [
+        _pages(bundle, sources, stem, may_page=True)
+        for bundle, stem in zip(bundles, stems, strict=True)
+    ]
+    body = render(
+        "report/templates/index.html.j2",
+        entries=list(zip(bundles, stems, strict=True)),
+        version=__version__,
+    )
+    yield page(_INDEX, "wayproof reports", "index", body, [])
+    for pages in made:
+        yield from pages

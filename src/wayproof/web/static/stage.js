@@ -1,0 +1,207 @@
+// The stage: a board, a transport and a ledger that move together through a trial's steps.
+// The Explorer and the recovery report both stand on it.
+
+import { byId, el } from "./dom.js";
+import { number, onLanguage, text } from "./locale.js";
+import { boardBox, drawBoard } from "./board.js";
+import { actionText, cellText, ledgerHead, ledgerRows } from "./ledger.js";
+
+const STEPS_PER_SECOND = 3;
+/** Where each jump leads, from the step shown and the number of steps. */
+const JUMPS = {
+  first: () => 0,
+  back: (shown) => shown - 1,
+  forward: (shown) => shown + 1,
+  last: (_, length) => length,
+};
+const JUMP_KEYS = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
+/** What handles its keys itself. */
+const OWN_KEYS = "input, select, textarea, button, summary, a, [data-keys]";
+const PLAY_ICON = "M5 3v14l12-7z";
+const PAUSE_ICON = "M4.5 4h4v12h-4zM11.5 4h4v12h-4z";
+
+function trailOf(trial, shown) {
+  const cells = [trial.grid.start];
+  for (const step of trial.steps.slice(0, shown)) {
+    if (step.accepted && "move" in step.action) {
+      cells.push(step.position);
+    }
+  }
+  return cells;
+}
+
+function sceneOf(trial, shown, view) {
+  const step = shown > 0 ? trial.steps[shown - 1] : null;
+  return {
+    grid: trial.grid,
+    trail: trailOf(trial, shown),
+    position: step ? step.position : trial.grid.start,
+    refused: step && !step.accepted ? step.action : null,
+    cursor: null,
+    ...view,
+  };
+}
+
+/** What the moment is, in one sentence: for the status line and for screen readers. */
+function momentText(trial, shown) {
+  if (shown === 0) {
+    return text("moment.start", { cell: cellText(trial.grid.start) });
+  }
+  const step = trial.steps[shown - 1];
+  return text("moment.step", {
+    step: shown,
+    phase: text(`phase.${step.phase}`),
+    action: actionText(step.action),
+    outcome: step.accepted
+      ? text("outcome.accepted")
+      : text("moment.rejected", {
+          rejection: text(`rejection.${step.rejection}`),
+          why: text(`why.${step.rejection}`),
+        }),
+    spent: step.spent,
+    optimum: trial.optimum,
+  });
+}
+
+function emptyLedgerRow() {
+  return el("tr", {}, el("td", { colspan: 6, class: "soft" }, text("ledger.empty")));
+}
+
+/** A board, a transport and a ledger, by the ids of their elements. */
+export class Stage {
+  #board = byId("board");
+  #scrub = byId("scrub");
+  #ledger = byId("ledger");
+  #onMoment;
+  #trial = null;
+  #shown = 0;
+  #timer = null;
+  #view = { showCosts: true, showOptimal: true };
+
+  /** @param {(trial: object, shown: number) => void} onMoment called after each drawing */
+  constructor(onMoment) {
+    this.#onMoment = onMoment;
+    byId("play").addEventListener("click", () => this.#toggle());
+    for (const name of Object.keys(JUMPS)) {
+      byId(`jump-${name}`).addEventListener("click", () => this.#jump(name));
+    }
+    this.#scrub.addEventListener("input", () => {
+      this.#stop();
+      this.#seek(Number(this.#scrub.value));
+    });
+    byId("speed").addEventListener("change", () => {
+      if (this.#timer !== null) {
+        this.#start();
+      }
+    });
+    document.addEventListener("keydown", (event) => this.#onKey(event));
+    onLanguage(() => this.redraw());
+  }
+
+  /** Put a trial {grid, optimum, steps} on the stage, at its start or after `at` steps. */
+  show(trial, at = 0) {
+    this.#stop();
+    this.#trial = trial;
+    this.#seek(at);
+  }
+
+  /** Change what the board shows: {showCosts, showOptimal, cursor}. */
+  setView(change) {
+    this.#view = { ...this.#view, ...change };
+    this.redraw();
+  }
+
+  /** Draw the moment again: its words, or what the board shows, have changed. */
+  redraw() {
+    if (this.#trial === null) {
+      return;
+    }
+    const moment = momentText(this.#trial, this.#shown);
+    this.#drawBoard(moment);
+    this.#drawTransport(moment);
+    this.#drawLedger();
+    this.#onMoment(this.#trial, this.#shown);
+  }
+
+  #drawBoard(moment) {
+    this.#board.setAttribute("viewBox", boardBox(this.#trial.grid));
+    this.#board.replaceChildren(...drawBoard(sceneOf(this.#trial, this.#shown, this.#view)));
+    this.#board.setAttribute("aria-label", `${text("board.label")} ${moment}`);
+  }
+
+  #drawTransport(moment) {
+    const { length } = this.#trial.steps;
+    const isPaused = this.#timer === null;
+    byId("moment").textContent = moment;
+    this.#scrub.max = String(length);
+    this.#scrub.value = String(this.#shown);
+    this.#scrub.setAttribute("aria-valuetext", moment);
+    byId("count").textContent = `${number(this.#shown)} / ${number(length)}`;
+    byId("play-icon").setAttribute("d", isPaused ? PLAY_ICON : PAUSE_ICON);
+    byId("play").setAttribute("aria-label", text(isPaused ? "transport.play" : "transport.pause"));
+  }
+
+  #drawLedger() {
+    const { steps, grid, optimum } = this.#trial;
+    const rows = ledgerRows(steps, this.#shown, grid.start, optimum);
+    this.#ledger.querySelector("thead").replaceChildren(ledgerHead());
+    this.#ledger
+      .querySelector("tbody")
+      .replaceChildren(...(rows.length > 0 ? rows : [emptyLedgerRow()]));
+    this.#ledger.scrollTop = this.#ledger.scrollHeight;
+  }
+
+  #stop() {
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #seek(next) {
+    const last = this.#trial.steps.length;
+    this.#shown = Math.max(0, Math.min(last, next));
+    if (this.#shown === last) {
+      this.#stop();
+    }
+    this.redraw();
+  }
+
+  #start() {
+    this.#stop();
+    if (this.#shown === this.#trial.steps.length) {
+      this.#shown = 0;
+    }
+    const pace = STEPS_PER_SECOND * Number(byId("speed").value);
+    this.#timer = setInterval(() => this.#seek(this.#shown + 1), 1000 / pace);
+    this.redraw();
+  }
+
+  #toggle() {
+    if (this.#timer === null) {
+      this.#start();
+    } else {
+      this.#stop();
+      this.redraw();
+    }
+  }
+
+  #jump(name) {
+    this.#stop();
+    this.#seek(JUMPS[name](this.#shown, this.#trial.steps.length));
+  }
+
+  #onKey(event) {
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const isOurs = isPlain && this.#trial !== null && byId("stage").contains(event.target);
+    if (!isOurs || event.target.closest(OWN_KEYS)) {
+      return;
+    }
+    if (event.key === " ") {
+      this.#toggle();
+    } else if (event.key in JUMP_KEYS) {
+      this.#jump(JUMP_KEYS[event.key]);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,48 @@
+"""Templates of the package, auto-escaped: text that isn't ours can't become markup."""
+
+import functools
+import json
+from importlib.resources import files
+
+import jinja2
+from markupsafe import Markup
+
+from wayproof.text import harmless
+
+__all__ = ["render"]
+
+
+def _load(name: str) -> str | None:
+    source = files("wayproof").joinpath(*name.split("/"))
+    return source.read_text("utf-8") if source.is_file() else None
+
+
+@functools.cache
+def _french() -> dict[str, str]:
+    source = files("wayproof").joinpath("web", "static", "sentences.fr.json")
+    sentences: dict[str, str] = json.loads(source.read_text("utf-8"))
+    return sentences
+
+
+def _in_french(sentence: str) -> str:
+    """French for a sentence that travels in bundles; any other stays as it is."""
+    return _french().get(sentence, sentence)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_load),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["harmless"] = harmless
+    environment.filters["in_french"] = _in_french
+    return environment
+
+
+def render(template: str, /, **context: object) -> Markup:
+    """Render ``room/templates/name.html.j2`` with auto-escaping on."""
+    return Markup(_environment().get_template(template).render(**context))  # noqa: S704 - escaped

@@ -1,0 +1,118 @@
+"""Headless Chromium for the tests, and what every page promises at all times."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from tools import samples
+from tools.chromium import find_chromium, open_browser
+
+from wayproof.cli import main
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, Request
+
+HERE = Path(__file__).parent
+NO_CHROMIUM = "browser tests skipped: no chromium (Debian: apt-get install chromium)"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if find_chromium() is None:
+        for item in items:
+            if HERE in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def context(browser: "Browser") -> "Iterator[BrowserContext]":
+    opened = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
+    yield opened
+    opened.close()
+
+
+class Opener(Protocol):
+    def __call__(self, path: Path, *, query: str = "", ready: bool = True) -> "Page": ...
+
+
+@pytest.fixture
+def visit(context: "BrowserContext") -> Iterator[Opener]:
+    """Open a file; afterwards no console message and no request may have been seen."""
+    pages: list[Page] = []
+    complaints: list[str] = []
+    requests: list[str] = []
+
+    def asked(request: "Request") -> None:
+        if not request.is_navigation_request():
+            requests.append(request.url)
+
+    def opened(path: Path, *, query: str = "", ready: bool = True) -> "Page":
+        page = context.new_page()
+        pages.append(page)
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", asked)
+        page.goto(path.resolve().as_uri() + query)
+        if ready:
+            page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert complaints == []
+    assert requests == [], "the page asked for something"
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+def report(bundle: Path, out: Path, *more: str) -> Path:
+    assert main(["report", str(bundle), "--out", str(out), *more]) == 0
+    return out if out.suffix else out / "index.html"
+
+
+@pytest.fixture(scope="session")
+def explorer(work: Path) -> Path:
+    assert main(["explore", "--out", str(work / "explorer")]) == 0
+    return work / "explorer" / "index.html"
+
+
+@pytest.fixture(scope="session")
+def recovery(work: Path) -> Path:
+    return samples.recovery_bundle(work)
+
+
+@pytest.fixture(scope="session")
+def recovery_report(work: Path, recovery: Path) -> Path:
+    return report(recovery, work / "recovery.html")
+
+
+@pytest.fixture(scope="session")
+def fitness(work: Path) -> Path:
+    folder = work / "small"
+    folder.mkdir()
+    return samples.fitness_bundle(folder, 300)
+
+
+@pytest.fixture(scope="session")
+def fitness_report(work: Path, fitness: Path) -> Path:
+    tasks, packets = (str(fitness.parent / name) for name in ("tasks.jsonl", "packets.jsonl"))
+    return report(fitness, work / "fitness.html", "--tasks", tasks, "--packets", packets)
+
+
+@pytest.fixture(scope="session")
+def hostile_report(work: Path) -> Path:
+    folder = work / "hostile"
+    folder.mkdir()
+    bundle = samples.hostile_bundle(folder)
+    inputs = ("--tasks", str(folder / "tasks.jsonl"), "--packets", str(folder / "packets.jsonl"))
+    return report(bundle, work / "hostile.html", *inputs)

@@ -1,0 +1,353 @@
+"""The Explorer, as a person uses it."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from wayproof.canonical import canonical_bytes
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+KINDS = ("collision", "invalid_path", "premature_end")
+POLICIES = ("planner", "random-walk", "blind-repeat")
+SAMPLE = Path(__file__).parents[2] / "src" / "wayproof" / "explorer" / "static" / "sample.json"
+
+
+def choose(page: "Page", name: str, value: str) -> None:
+    page.check(f'input[name="{name}"][value="{value}"]')
+
+
+def verdict(page: "Page") -> dict[str, str]:
+    marks = page.locator("#verdict [data-verdict]")
+    return {
+        str(mark.get_attribute("data-verdict")): str(mark.get_attribute("data-value"))
+        for mark in marks.all()
+    }
+
+
+def sample_grids() -> list[dict[str, Any]]:
+    grids: list[dict[str, Any]] = json.loads(SAMPLE.read_text("utf-8"))["grids"]
+    return grids
+
+
+def first_grid() -> dict[str, Any]:
+    return sample_grids()[0]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_each_control_plays_to_its_verdict(
+    explorer: Path, visit: Callable[..., "Page"], policy: str
+) -> None:
+    """Play runs by itself to the end, and only there the judge speaks; for every kind."""
+    page = visit(explorer)
+    page.select_option("#speed", "16")
+    choose(page, "policy", policy)
+    for kind in KINDS:
+        choose(page, "kind", kind)
+        assert verdict(page) == {}
+        page.click("#play")
+        page.wait_for_selector("#verdict [data-verdict]")
+        found = verdict(page)
+        if policy == "planner":
+            assert found == {"completed": "true", "verified": "true"}
+        if policy == "blind-repeat":
+            assert found == {"completed": "false", "verified": "false"}
+        length = int(str(page.get_attribute("#scrub", "max")))
+        assert page.locator("#ledger tbody tr").count() == length
+
+
+def test_keyboard_alone_plays_steps_and_jumps(explorer: Path, visit: Callable[..., "Page"]) -> None:
+    """Nothing needs a mouse: arrows step, Home and End jump, space plays and pauses."""
+    page = visit(explorer)
+    page.focus("#stage")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.input_value("#scrub") == "2"
+    page.keyboard.press("ArrowLeft")
+    assert page.input_value("#scrub") == "1"
+    page.keyboard.press("End")
+    assert verdict(page)["verified"] == "true"
+    page.keyboard.press("Home")
+    assert page.input_value("#scrub") == "0"
+    page.keyboard.press("Space")
+    assert page.get_attribute("#play", "aria-label") == "Pause"
+    page.keyboard.press("Space")
+    assert page.get_attribute("#play", "aria-label") == "Play"
+
+
+def click_cell(page: "Page", cell: list[int]) -> None:
+    place: dict[str, float] = page.evaluate(
+        """([row, column]) => {
+             const found = document.querySelector(
+               `#board rect[data-row="${row}"][data-column="${column}"]`);
+             const box = found.getBoundingClientRect();
+             return {x: box.x + box.width / 2, y: box.y + box.height / 2};
+           }""",
+        cell,
+    )
+    page.mouse.click(place["x"], place["y"])
+
+
+def take_over(page: "Page") -> dict[str, Any]:
+    choose(page, "policy", "~you")
+    page.locator("#board").scroll_into_view_if_needed()
+    return first_grid()
+
+
+def scenario(grid: dict[str, Any], kind: str) -> dict[str, Any]:
+    return next(each for each in grid["scenarios"] if each["failure_kind"] == kind)
+
+
+def test_an_optimal_click_path_is_verified(explorer: Path, visit: Callable[..., "Page"]) -> None:
+    """Clicking the rest of the reference path and finishing is a verified recovery."""
+    page = visit(explorer)
+    grid = take_over(page)
+    for cell in grid["reference_path"][scenario(grid, "collision")["prefix_length"] + 1 :]:
+        click_cell(page, cell)
+    page.click("#own-finish")
+    assert verdict(page) == {"completed": "true", "verified": "true"}
+    assert page.locator("#checks .good").count() == 9
+
+
+def test_a_detour_completes_but_is_not_verified(
+    explorer: Path, visit: Callable[..., "Page"]
+) -> None:
+    """One step back and forth costs more than the optimum: completed, cost not exact."""
+    page = visit(explorer)
+    grid = take_over(page)
+    start = scenario(grid, "collision")["prefix_length"]
+    path = grid["reference_path"]
+    for cell in [path[start - 1], path[start], *path[start + 1 :]]:
+        click_cell(page, cell)
+    page.click("#own-finish")
+    assert verdict(page) == {"completed": "true", "verified": "false"}
+    assert "Cost exact" in page.inner_text("#verdict")
+
+
+def test_the_same_rules_reject_a_person(explorer: Path, visit: Callable[..., "Page"]) -> None:
+    """A far cell is an invalid path, a wall a collision, an early finish a premature end."""
+    page = visit(explorer)
+    grid = take_over(page)
+    click_cell(page, grid["target"])
+    click_cell(page, scenario(grid, "collision")["injected_action"]["move"])
+    page.click("#own-finish")
+    said = page.locator("#ledger tbody tr .bad").all_inner_texts()
+    assert said[-3:] == ["invalid path", "collision", "premature end"]
+    spent = page.locator("#ledger tbody tr td:last-child").all_inner_texts()
+    assert len(set(spent[-4:])) == 1
+
+
+def test_a_person_can_play_by_keyboard_until_the_budget_is_spent(
+    explorer: Path, visit: Callable[..., "Page"]
+) -> None:
+    """Arrows propose, F finishes; a spent budget ends the trial with a verdict."""
+    page = visit(explorer)
+    grid = take_over(page)
+    page.focus("#board")
+    for _ in range(scenario(grid, "collision")["budget"]):
+        page.keyboard.press("f")
+    assert verdict(page) == {"completed": "false", "verified": "false"}
+    assert "Finished at the target" in page.inner_text("#verdict")
+
+
+def checked(page: "Page", files: "list[Path] | Path", picker: str = "#pick-files") -> str:
+    chosen = [str(file) for file in files] if isinstance(files, list) else str(files)
+    page.set_input_files(picker, chosen)
+    page.wait_for_selector("#outcome, #faults")
+    return page.inner_text("#check-report")
+
+
+def bundle_files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def zipped(folder: Path, out: Path, method: int) -> Path:
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for file in bundle_files(folder):
+            archive.write(file, f"{folder.name}/{file.name}")
+    return out
+
+
+@pytest.mark.parametrize("form", ["files", "folder", "deflated", "stored"])
+def test_an_untouched_bundle_shows_pythons_digest(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path, work: Path, form: str
+) -> None:
+    """900 trials verified again in the page, however the bundle is given."""
+    page = visit(explorer)
+    if form == "files":
+        said = checked(page, bundle_files(recovery))
+    elif form == "folder":
+        said = checked(page, recovery, "#pick-folder")
+    else:
+        method = zipfile.ZIP_DEFLATED if form == "deflated" else zipfile.ZIP_STORED
+        said = checked(page, zipped(recovery, work / f"{form}.zip", method))
+    assert "Everything that was checked holds." in said
+    assert "The official suite" in said
+    assert "900 trials" in said
+    assert page.inner_text("#results-sha256") == sha256(recovery / "results.jsonl")
+
+
+def test_a_given_bundle_can_be_watched(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path
+) -> None:
+    """Its recorded trials go on the stage, without the sample's banner, and back again."""
+    page = visit(explorer)
+    checked(page, bundle_files(recovery))
+    page.click("#watch-given")
+    assert not page.is_visible("#banner")
+    assert "wfrb-v0" in page.inner_text("#given")
+    assert page.locator("#grid option").count() == 50
+    choose(page, "policy", "random-walk")
+    page.click("#jump-last")
+    lines = (recovery / "traces.jsonl").read_text("utf-8").splitlines()
+    trace = find([json.loads(line) for line in lines], "random-walk")
+    spent = page.locator("#ledger tbody tr td:last-child").all_inner_texts()
+    assert [int(text.split(" / ")[0]) for text in spent] == [
+        step["spent"] for step in trace["steps"]
+    ]
+    page.click("#given-back")
+    assert page.is_visible("#banner")
+    assert page.locator("#grid option").count() == len(sample_grids())
+
+
+def edited(recovery: Path, out: Path, name: str, edit: Callable[[list[Any]], None]) -> Path:
+    """Copy a bundle and edit one file, leaving canonical lines."""
+    shutil.copytree(recovery, out)
+    path = out / name
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    edit(records)
+    path.write_bytes(b"".join(canonical_bytes(record) + b"\n" for record in records))
+    return out
+
+
+def mended_manifest(bundle: Path) -> Path:
+    """Make the manifest agree with edited files, as a careful forger would."""
+    path = bundle / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    for name in manifest["files"]:
+        data = (bundle / name).read_bytes()
+        manifest["files"][name] = {"bytes": len(data), "sha256": sha256(bundle / name)}
+    path.write_bytes(canonical_bytes(manifest) + b"\n")
+    return bundle
+
+
+def find(records: list[Any], policy: str, **wanted: Any) -> Any:
+    return next(
+        each
+        for each in records
+        if each.get("policy") == policy and all(each.get(k) == v for k, v in wanted.items())
+    )
+
+
+def cheaper(records: list[Any]) -> None:
+    trace = find(records, "planner", policy_seed=1)
+    trace["steps"][-2]["spent"] -= 1
+    trace["steps"][-1]["spent"] -= 1
+
+
+def flattered(records: list[Any]) -> None:
+    result = find(records, "random-walk", completed=True, verified_recovery=False)
+    result["verified_recovery"] = True
+    result["first_failed_check"] = None
+    result["checks"] = dict.fromkeys(result["checks"], True)
+
+
+def wrong_potential(records: list[Any]) -> None:
+    row, column = records[1]["start"]
+    records[1]["potentials"][row][column] -= 1
+
+
+def praised(records: list[Any]) -> None:
+    records[0]["policies"][-1]["total"]["verified"] += 1
+
+
+def harmless_injection(records: list[Any]) -> None:
+    scenario = records[1]["scenarios"][0]
+    scenario["injected_action"] = {
+        "move": records[1]["reference_path"][scenario["prefix_length"] + 1]
+    }
+
+
+EDITS: dict[str, tuple[str, Callable[[list[Any]], None], str]] = {
+    "a cheaper step": ("traces.jsonl", cheaper, "transitions_valid"),
+    "a flattered result": ("results.jsonl", flattered, "cost_exact"),
+    "a praising summary": ("summary.json", praised, "policies[2]"),
+    "an injection that is accepted": ("suite.jsonl", harmless_injection, "isn’t rejected as"),
+    "a false certificate": ("suite.jsonl", wrong_potential, "certificate"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(EDITS))
+@pytest.mark.parametrize("careful", [False, True])
+def test_an_edited_bundle_is_caught_by_trial_and_check(
+    explorer: Path,
+    visit: Callable[..., "Page"],
+    recovery: Path,
+    tmp_path: Path,
+    name: str,
+    careful: bool,
+) -> None:
+    """Named by trial and check, even when the forger mended the manifest's digests."""
+    file, edit, check = EDITS[name]
+    forged = edited(recovery, tmp_path / "forged", file, edit)
+    if careful:
+        mended_manifest(forged)
+    said = checked(visit(explorer), bundle_files(forged))
+    assert "This bundle doesn’t hold." in said
+    assert check in said
+    assert ("The digest differs from the manifest’s" in said) is not careful
+    if file in {"traces.jsonl", "results.jsonl"}:
+        assert "Trial" in said
+        assert "wfrb-v0-g" in said
+
+
+def test_what_is_no_bundle_is_refused_in_words(
+    explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
+) -> None:
+    """Broken zips, foreign files and missing parts end in a message, never in silence."""
+    page = visit(explorer)
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(b"PK\x03\x04 not really")
+    assert "not a zip file" in checked(page, broken)
+    page.reload()
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("hello")
+    assert "manifest.json" in checked(page, [foreign])
+
+
+def test_a_fitness_bundle_is_counted_again(
+    explorer: Path, visit: Callable[..., "Page"], fitness: Path, tmp_path: Path
+) -> None:
+    """The page recounts a fitness summary, and catches one that was changed."""
+    said = checked(visit(explorer), bundle_files(fitness))
+    assert "Everything that was checked holds." in said
+    forged = shutil.copytree(fitness, tmp_path / "forged")
+    path = forged / "summary.json"
+    record = json.loads(path.read_text("utf-8"))
+    record["summary"]["sufficiency_pass_count"] += 1
+    path.write_bytes(canonical_bytes(record) + b"\n")
+    said = checked(visit(explorer), bundle_files(mended_manifest(forged)))
+    assert "The summary doesn’t follow from the results" in said
+    assert "sufficiency_pass_count" in said
+
+
+def test_the_page_speaks_french(explorer: Path, visit: Callable[..., "Page"]) -> None:
+    """The switch changes every text of the page, and its language."""
+    page = visit(explorer)
+    page.click('[data-language="fr"]')
+    assert page.get_attribute("html", "lang") == "fr"
+    assert "La récupération après une action rejetée" in page.inner_text("h1")
+    assert "Un sample public distinct." in page.inner_text("#banner")
+    page.click("#jump-last")
+    assert "récupération vérifiée" in page.inner_text("#verdict")

@@ -1,0 +1,169 @@
+"""Bundles to show, to measure and to test reports with, made by the command line itself."""
+
+import json
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from wayproof.cli import main
+from wayproof.seeded import SplitMix64, stream
+
+__all__ = ["HOSTILE_TEXTS", "fitness_bundle", "hostile_bundle", "recovery_bundle", "task_pairs"]
+
+ROUTE_TYPES = ("context_pack", "keyword_search", "symbol_lookup", "graph_walk", "doc_index")
+WORDS = (
+    "cold", "start", "index", "repo", "path", "store", "roof", "theory", "agent", "ledger", "queue",
+    "session", "route", "scent", "budget", "parser", "cache", "token", "diagnostics",
+)  # fmt: skip
+BUDGETS_MS = (300, 800, 1500)
+
+HOSTILE_TEXTS = (
+    "<script>document.title='pwned'</script>",
+    "</script><script>document.title='pwned'</script>",
+    "</style><style>*{display:none}</style>",
+    "<img src=x onerror=\"document.title='pwned'\">",
+    "javascript:document.title='pwned'",
+    "\x1b[31mred\x1b[0m \x07bell",
+    "\u202egnp.exe \u2066isolated\u2069",
+    "<!-- --!> ]]> \u2028 \u2029 \ufeff",
+    "{{ 7*7 }} {% raw %} ${7*7} %s %n",
+    "שלום עולם مرحبا 👩\u200d🚀🏳️\u200d🌈",
+    "i" * 300,
+    "\"'`<&>\\",
+)
+
+
+def _pick(draw: SplitMix64, options: tuple[Any, ...]) -> Any:
+    return options[draw.below(len(options))]
+
+
+def _text(draw: SplitMix64, words: int) -> str:
+    return " ".join(_pick(draw, WORDS) for _ in range(words))
+
+
+def _task(draw: SplitMix64, number: int) -> dict[str, Any]:
+    route = ROUTE_TYPES[min(draw.below(7), 4)]
+    expected = [f"{route}:{_pick(draw, WORDS)}_{draw.below(500)}" for _ in range(1 + draw.below(4))]
+    return {
+        "task_id": f"{_pick(draw, WORDS)}_{_pick(draw, WORDS)}_{number:06d}",
+        "family": _pick(draw, ("core", "tools", "docs")),
+        "task_prompt": f"Where does the {_text(draw, 8)} live, and what must be read first?",
+        "route_type": route,
+        "expected_artifacts": expected,
+        "forbidden_first_routes": ["--paper-module", "grep -r"],
+        "latency_budget_ms": _pick(draw, BUDGETS_MS),
+        "scent_terms": [_pick(draw, WORDS), _pick(draw, WORDS)],
+    }
+
+
+def _packet(draw: SplitMix64, task: dict[str, Any], number: int) -> dict[str, Any]:
+    def rarely(percent: int) -> bool:
+        return draw.below(100) < percent
+
+    wanted = [each for each in task["expected_artifacts"] if not rarely(9)]
+    extra = [f"{task['route_type']}:{_pick(draw, WORDS)}_{draw.below(500)}" for _ in range(3)]
+    terms = task["scent_terms"][: 1 if rarely(6) else 2]
+    command = f"navigate --query {_text(draw, 3)}"
+    if rarely(7):
+        command = f"grep -r {_pick(draw, WORDS)} src --paper-module"
+    return {
+        "task_id": task["task_id"],
+        "first_contact_command": command,
+        "wall_ms": None if rarely(4) else 40 + draw.below(20 * (1 + draw.below(90))),
+        "timed_out": rarely(2),
+        "error": "index not built" if rarely(2) else None,
+        "selected_artifacts": wanted + extra[: draw.below(4)],
+        "title": f"pack {number}",
+        "summary": f"{' '.join(terms)} {_text(draw, 8)}",
+        "source": {"file": "sessions/day.jsonl", "line": number + 1},
+    }
+
+
+def task_pairs(count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Yield tasks with their packets (one in a hundred has none), the same ones each time."""
+    draw = stream("wayproof.tools.samples", count)
+    for number in range(count):
+        task = _task(draw, number)
+        yield task, None if draw.below(100) == 0 else _packet(draw, task, number)
+
+
+def _write_lines(path: Path, records: "Iterator[Any] | list[Any]") -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+
+
+def _score(folder: Path, pairs: "list[tuple[dict[str, Any], dict[str, Any] | None]]") -> Path:
+    _write_lines(folder / "tasks.jsonl", [task for task, _ in pairs])
+    _write_lines(folder / "packets.jsonl", [packet for _, packet in pairs if packet])
+    return scored(folder)
+
+
+def scored(folder: Path, *more: str) -> Path:
+    """Score ``tasks.jsonl`` and ``packets.jsonl`` of a folder into its ``fitness`` bundle."""
+    out = folder / "fitness"
+    _quietly(
+        "fitness",
+        "score",
+        "--tasks",
+        str(folder / "tasks.jsonl"),
+        "--packets",
+        str(folder / "packets.jsonl"),
+        "--out",
+        str(out),
+        *more,
+    )
+    return out
+
+
+def _quietly(*arguments: str) -> None:
+    with redirect_stdout(StringIO()):
+        status = main(arguments)
+    if status not in {0, 1}:
+        raise RuntimeError(f"wayproof {' '.join(arguments)}: status {status}")
+
+
+def fitness_bundle(folder: Path, count: int) -> Path:
+    """Score ``count`` made-up tasks; tasks and packets lie beside the bundle."""
+    return _score(folder, list(task_pairs(count)))
+
+
+def hostile_bundle(folder: Path) -> Path:
+    """Score tasks and packets whose every text is hostile."""
+    pairs: list[tuple[dict[str, Any], dict[str, Any] | None]] = []
+    for number, text in enumerate(HOSTILE_TEXTS):
+        task = {
+            "task_id": f"{number:02d} {text}",
+            "family": text,
+            "task_prompt": f"{text}\n{text}",
+            "route_type": text,
+            "route_role": text,
+            "expected_artifacts": [text, f"missing {text}"],
+            "forbidden_first_routes": [text],
+            "scent_terms": [text, f"scent {text}"],
+            "latency_budget_ms": 10,
+        }
+        packet = {
+            "task_id": task["task_id"],
+            "first_contact_command": f"run {text} then {text}",
+            "command_used": f"used {text}",
+            "wall_ms": 20,
+            "error": {"message": text, text: [text]},
+            "selected_artifacts": [text, f"extra {text}"],
+            "selected_rows": [{"kind_id": text, "row_id": text, "title": text}],
+            "title": text,
+            "summary": text,
+            "source": {"file": text, text: text},
+        }
+        pairs.append((task, packet))
+    _write_lines(folder / "tasks.jsonl", [task for task, _ in pairs])
+    _write_lines(folder / "packets.jsonl", [packet for _, packet in pairs])
+    return scored(folder, "--suite", HOSTILE_TEXTS[1])
+
+
+def recovery_bundle(folder: Path, suite: str = "wfrb-v0") -> Path:
+    """Run the three controls on a shipped suite."""
+    out = folder / suite
+    _quietly("recovery", "run", "--suite", suite, "--out", str(out))
+    return out
