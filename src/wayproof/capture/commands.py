@@ -11,9 +11,11 @@ import msgspec
 
 __all__ = [
     "LISTERS",
+    "MAY_WRITE",
     "READERS",
     "SEARCHERS",
     "SHELLS",
+    "WRAPPERS",
     "Simple",
     "positional",
     "read_paths",
@@ -34,12 +36,12 @@ class Simple(msgspec.Struct, frozen=True):
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"})
 
-# Commands that run another one: how many of their own operands come first.
-_WRAPPERS = {
+WRAPPERS = {
     "sudo": 0, "env": 0, "time": 0, "nohup": 0, "nice": 0, "command": 0, "builtin": 0,
     "exec": 0, "stdbuf": 0, "xargs": 0, "timeout": 1, "gtimeout": 1, "caffeinate": 0,
     "ionice": 0, "setsid": 0,
 }  # fmt: skip
+"""Commands that run another one: how many of their own operands come first."""
 _WRAPPER_VALUES = {
     "sudo": {"-u", "-g", "-C", "-h"}, "env": {"-u", "-C", "-S"}, "nice": {"-n"},
     "stdbuf": {"-i", "-o", "-e"}, "timeout": {"-s", "-k", "--signal", "--kill-after"},
@@ -136,7 +138,7 @@ def script_of(words: Sequence[str]) -> str | None:
 def unwrapped(command: Simple) -> Simple:
     """Open ``sudo``, ``timeout 5``, ``env A=1`` and their like."""
     for _ in range(4):
-        own = _WRAPPERS.get(command.name)
+        own = WRAPPERS.get(command.name)
         if own is None:
             return command
         words = list(command.words)
@@ -288,9 +290,13 @@ _SPECIAL: dict[str, Callable[[Simple], bool]] = {
 }
 
 
+MAY_WRITE = frozenset({*_WRITERS, *_IN_PLACE, *_SPECIAL, *WRAPPERS})
+"""Commands that :func:`writes` must look at; any other writes only through a redirection."""
+
+
 def writes(command: Simple) -> bool:
     """Whether a command writes, moves or removes files, or its output goes into one."""
-    bare = unwrapped(command) if command.name in _WRAPPERS else command
+    bare = unwrapped(command) if command.name in WRAPPERS else command
     if bare.targets and any(_writes_file(bare, *target) for target in bare.targets):
         return True
     special = _SPECIAL.get(bare.name)
