@@ -176,3 +176,16 @@ def test_a_spawned_agent_named_by_an_event() -> None:
     assert packet["first_contact_command"] == "cat inside.py"
     assert packet["via"] == "subagent"
     assert packet["selected_artifacts"] == ["inside.py"]
+
+
+def test_arguments_with_lone_surrogates(write_log: WriteLog) -> None:
+    """JSON inside JSON is mended like any other: the command is still a command."""
+    call = {"type": "function_call", "name": "shell_command", "call_id": "c1",
+            "arguments": '{"command": "cat a.py # \\ud800", "limit": NaN}'}  # fmt: skip
+    path = write_log(
+        {"type": "session_meta", "payload": {"id": "s", "cwd": "/r"}},
+        {"type": "response_item", "payload": call},
+        {"type": "response_item", "payload": {
+            "type": "function_call_output", "call_id": "c1", "output": "x"}},
+    )  # fmt: skip
+    assert packet_of(path)["selected_artifacts"] == ["a.py"]

@@ -20,6 +20,7 @@ __all__ = [
     "decoded",
     "first_byte",
     "head_of",
+    "inner_json",
     "is_document",
     "text_of",
     "word",
@@ -173,6 +174,13 @@ def decoded(raw: msgspec.Raw) -> Any:
     except BAD_JSON:
         documents, complete, _ = clean_json(bytes(raw))
     return _loose.decode(documents[0]) if documents and complete else None
+
+
+def inner_json(value: Any) -> Any:
+    """Decode a JSON text that stands inside JSON; None where it is none, or no text."""
+    return (
+        decoded(msgspec.Raw(value.encode("utf-8", "replace"))) if isinstance(value, str) else None
+    )
 
 
 def word(value: Any) -> str:

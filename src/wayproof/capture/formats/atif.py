@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, text_of
+from wayproof.capture.adapter import Format, Head, Sessions, inner_json, text_of
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
@@ -203,7 +203,8 @@ def _calls(step: dict[str, Any], number: int, time_ms: float | None, thread: str
         name, call_id = call.get("function_name"), call.get("tool_call_id")
         arguments = call.get("arguments")
         if isinstance(arguments, str):
-            arguments = _parsed(arguments)
+            inner = inner_json(arguments)
+            arguments = inner if isinstance(inner, dict) else arguments
         yield Call(
             call_id=call_id if isinstance(call_id, str) and call_id else f"step {number}.{place}",
             tool=name if isinstance(name, str) and name else "tool",
@@ -213,11 +214,3 @@ def _calls(step: dict[str, Any], number: int, time_ms: float | None, thread: str
             thread=thread,
             batch=f"step {number}",
         )
-
-
-def _parsed(text: str) -> Any:
-    try:
-        value = _any.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
-        return text
-    return value if isinstance(value, dict) else text

@@ -208,6 +208,7 @@ class _Reader:
         memory = self._threads[cutter.info.key]
         if cutter.closed:
             memory.last_uuid = line.uuid or memory.last_uuid
+            memory.seen.clear()  # a session goes on from its last line; the rest only costs
             return
         if line.uuid is not None:
             known = hash(line.uuid)

@@ -22,6 +22,7 @@ from wayproof.capture.adapter import (
     Sessions,
     decoded,
     first_byte,
+    inner_json,
     is_document,
     text_of,
     word,
@@ -114,7 +115,6 @@ class _Document(msgspec.Struct):
 
 _item = msgspec.json.Decoder(_Item)
 _document = msgspec.json.Decoder(_Document)
-_any = msgspec.json.Decoder()
 
 _REPLAY_ID_CHARS = 20  # real call ids are long and random; short ones are made up
 
@@ -413,20 +413,14 @@ def _arguments(item: _Item) -> Any:
     value = decoded(item.arguments)
     if not isinstance(value, str):
         return value if isinstance(value, dict) else None
-    try:
-        inner = _any.decode(value)
-    except BAD_JSON:
-        return value
+    inner = inner_json(value)
     return inner if isinstance(inner, dict) else value
 
 
 def _read_output(output: Any) -> tuple[str, Outcome]:
     """Return an output's text and outcome; exit status and time may stand inside the text."""
     if isinstance(output, str) and output.lstrip()[:1] == "{":
-        try:
-            inner = _any.decode(output)
-        except BAD_JSON:
-            inner = None
+        inner = inner_json(output)
         if isinstance(inner, Mapping) and ("output" in inner or "metadata" in inner):
             output = inner
     if not isinstance(output, Mapping):

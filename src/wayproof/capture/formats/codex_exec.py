@@ -8,11 +8,11 @@ from msgspec import Raw
 
 from wayproof.capture.adapter import (
     ABSENT,
-    BAD_JSON,
     Format,
     Head,
     Sessions,
     decoded,
+    inner_json,
     text_of,
     word,
 )
@@ -166,10 +166,8 @@ def _called(kind: str, item: _Item) -> tuple[str, Any]:
         name = "__".join(part for part in ("mcp", item.server, item.tool) if part)
         arguments = decoded(item.arguments)
         if isinstance(arguments, str):
-            try:
-                arguments = msgspec.json.decode(arguments)
-            except BAD_JSON:
-                return name, arguments
+            inner = inner_json(arguments)
+            return name, inner if isinstance(inner, dict) else arguments
         return name, arguments if isinstance(arguments, dict) else None
     return kind, {"query": decoded(item.query)}
 

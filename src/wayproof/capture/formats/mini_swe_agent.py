@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, text_of, word
+from wayproof.capture.adapter import Format, Head, Sessions, inner_json, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
@@ -220,10 +220,7 @@ def _called(tool_calls: Any) -> list[tuple[str, str | None]]:
     for call in tool_calls if isinstance(tool_calls, list) else []:
         function = call.get("function") if isinstance(call, Mapping) else None
         arguments = function.get("arguments") if isinstance(function, Mapping) else None
-        try:
-            inner = _any.decode(arguments) if isinstance(arguments, str) else arguments
-        except (msgspec.MsgspecError, RecursionError):
-            continue
+        inner = inner_json(arguments) if isinstance(arguments, str) else arguments
         command = inner.get("command") if isinstance(inner, Mapping) else None
         if isinstance(command, str) and command.strip():
             call_id = call.get("id")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, Sessions, inner_json, is_document, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
@@ -186,10 +186,7 @@ def _v1_call(number: int, event: dict[str, Any], time_ms: float | None, cwd: str
     call = _mapping(event.get("tool_call"))
     arguments: Any = call.get("arguments")
     if isinstance(arguments, str):
-        try:
-            arguments = _any.decode(arguments)
-        except (msgspec.MsgspecError, RecursionError):
-            arguments = None
+        arguments = inner_json(arguments)
     if not isinstance(arguments, dict):
         arguments = {key: one for key, one in action.items() if key != "kind"} or None
     if arguments is not None:
@@ -329,15 +326,8 @@ def _asked(metadata: Mapping[str, Any]) -> tuple[str | None, dict[str, Any] | No
         calls = _mapping(_mapping(choice).get("message")).get("tool_calls")
         for call in calls if isinstance(calls, list) else []:
             function = _mapping(_mapping(call).get("function"))
-            if _mapping(call).get("id") != call_id or not isinstance(
-                function.get("arguments"), str
-            ):
-                continue
-            try:
-                arguments = _any.decode(function["arguments"])
-            except (msgspec.MsgspecError, RecursionError):
-                continue
-            if isinstance(arguments, dict):
+            arguments = inner_json(function.get("arguments"))
+            if _mapping(call).get("id") == call_id and isinstance(arguments, dict):
                 clean = {key: one for key, one in arguments.items() if key not in _NOTES}
                 return _text(function.get("name")) or name, clean
     return None, None

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import BAD_JSON, Format, Head, Sessions, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, Sessions, inner_json, is_document, text_of, word
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
@@ -428,10 +428,8 @@ def _outcome(span: _Seen) -> Outcome:
 def _decoded(value: Any) -> Any:
     """Attributes may be JSON texts."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        try:
-            return msgspec.json.decode(value)
-        except BAD_JSON:
-            return value
+        inner = inner_json(value)
+        return value if inner is None else inner
     return value
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, Sessions, decoded, text_of
+from wayproof.capture.adapter import ABSENT, Format, Head, Sessions, decoded, inner_json, text_of
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
 from wayproof.capture.route import SessionCutter
@@ -146,10 +146,7 @@ def _folder(state: Any) -> tuple[str | None, bool]:
     """Return the working directory of a state and whether the state is of the old kind."""
     old = isinstance(state, str)
     if old:
-        try:
-            state = msgspec.json.decode(state)
-        except BAD_JSON:
-            state = None
+        state = inner_json(state)
     folder = state.get("working_dir") if isinstance(state, Mapping) else None
     return (folder if isinstance(folder, str) and folder != "n/a" else None), old
 
