@@ -1,6 +1,6 @@
 """Recovery's speed as ratios within one run; every compared result is checked to be equal.
 
-    python benchmarks/recovery_speed.py
+    python benchmarks/recovery_speed.py [planner] [world] [runs]
 
 Needs the ``dev`` extra (scipy, networkx) and, for the world's steps, ``gymnasium``.
 """
@@ -161,7 +161,7 @@ def whole_rows() -> list[list[str]]:
     base = min(best_s_once(imports) for _ in range(15))
     run = min(run_s() for _ in range(7))
     pairs = [
-        (run_s("--seeds", "0-79"), run_s("--seeds", "0-79", "--processes", "2")) for _ in range(5)
+        (run_s("--seeds", "0-79"), run_s("--seeds", "0-79", "--processes", "2")) for _ in range(7)
     ]
     one, two = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
     return [
@@ -183,9 +183,9 @@ def table(title: str, header: Sequence[str], rows: list[list[str]]) -> None:
 
 
 def main() -> None:
-    table(
-        "Whole cost-to-go field, ms; all equal exactly",
-        (
+    parts = sys.argv[1:] or ["planner", "world", "runs"]
+    if "planner" in parts:
+        header = (
             "grid",
             "ours",
             "scipy",
@@ -193,11 +193,12 @@ def main() -> None:
             "networkx",
             "ours / scipy",
             "networkx / ours",
-        ),
-        planner_rows(),
-    )
-    table("World steps a second", ("against", "ours", "theirs", "ratio"), world_rows())
-    table("Whole runs", ("run", "time", "against", "ratio"), whole_rows())
+        )
+        table("Whole cost-to-go field, ms; all equal exactly", header, planner_rows())
+    if "world" in parts:
+        table("World steps a second", ("against", "ours", "theirs", "ratio"), world_rows())
+    if "runs" in parts:
+        table("Whole runs", ("run", "time", "against", "ratio"), whole_rows())
 
 
 if __name__ == "__main__":

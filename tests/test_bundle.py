@@ -72,7 +72,7 @@ def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(tmp_path: Path) 
 def test_a_run_that_died_between_its_renames_is_put_right(tmp_path: Path) -> None:
     """The folder that was moved aside comes back."""
     _write(tmp_path / "out", b"first\n")
-    (tmp_path / "out").rename(tmp_path / ".out.previous")
+    (tmp_path / "out").rename(tmp_path / ".out.wayproof-previous")
     with pytest.raises(OutputError, match="already exists"):
         _write(tmp_path / "out", b"second\n")
     assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"first\n"
@@ -114,7 +114,7 @@ def test_a_killed_run_leaves_nothing_that_reads_as_a_result(tmp_path: Path, stag
     out = tmp_path / "out"
     child = subprocess.Popen([sys.executable, "-c", RUN_UNTIL_KILLED, out, stage])
     name = "results.jsonl" if stage == "before the manifest" else "manifest.json"
-    _wait_for(lambda: any(tmp_path.glob(f".out.partial-*/{name}")))
+    _wait_for(lambda: any(tmp_path.glob(f".out.wayproof-partial-*/{name}")))
     time.sleep(0.1)
     child.kill()
     child.wait()
@@ -190,7 +190,7 @@ def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: bytes) -> None
 def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:
     """A forged name doesn't make `verify` read other files."""
     _write(tmp_path / "out")
-    digest = {"bytes": 0, "sha256": ""}
+    digest = {"bytes": 0, "sha256": "0" * 64}
     _edit(
         tmp_path / "out" / "manifest.json",
         lambda manifest: manifest.update(files={"../secret": digest}),
@@ -210,3 +210,66 @@ def test_a_large_file_is_digested_in_blocks(tmp_path: Path) -> None:
     )
     (tmp_path / "empty").write_bytes(b"")
     assert digest_file(tmp_path / "empty").bytes == 0
+
+
+@pytest.mark.parametrize("manifest", ['{"name": "my web app"}', "{}", None])
+def test_only_bundles_and_empty_folders_are_replaced(tmp_path: Path, manifest: str | None) -> None:
+    """A folder of somebody else's is never overwritten, whatever its files are called."""
+    out = tmp_path / "out"
+    (out / "src").mkdir(parents=True)
+    (out / "src" / "app.js").write_text("precious")
+    if manifest is not None:
+        (out / "manifest.json").write_text(manifest)
+    with pytest.raises(OutputError, match="not a wayproof bundle"):
+        _write(out, overwrite=True)
+    assert (out / "src" / "app.js").read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_bundle_with_a_file_of_the_users_is_not_replaced(tmp_path: Path) -> None:
+    """Notes that somebody put beside the evidence (or the inputs!) are kept."""
+    out = tmp_path / "out"
+    _write(out)
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"notes\.txt"):
+        _write(out, overwrite=True)
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_a_link_is_not_replaced(tmp_path: Path) -> None:
+    """What a link leads to is not ours to judge."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+    with pytest.raises(OutputError, match="a link"):
+        _write(tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out").is_symlink()
+
+
+def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+    """`mkdir out` before the run is no obstacle, when asked to overwrite."""
+    (tmp_path / "out").mkdir()
+    _write(tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out" / "results.jsonl").is_file()
+
+
+def test_strangers_files_neither_block_nor_flood_a_reader(tmp_path: Path) -> None:
+    """A pipe, a device or a link in place of a file is refused at once."""
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), os.mkdir):
+        out = tmp_path / "out"
+        _write(out, overwrite=True)
+        (out / "manifest.json").unlink()
+        make(out / "manifest.json")
+        with pytest.raises(InputError, match="no manifest"):
+            read_manifest(out)
+        manifest = out / "manifest.json"
+        manifest.rmdir() if manifest.is_dir() else manifest.unlink()
+        (out / "results.jsonl").unlink()
+        out.rmdir()
+
+
+def test_unknown_keys_do_not_ride_along_in_a_manifest(tmp_path: Path) -> None:
+    """Nobody can add `approved_by` to a manifest that verifies."""
+    _write(tmp_path / "out")
+    _edit(tmp_path / "out" / "manifest.json", lambda manifest: manifest.update(approved_by="me"))
+    with pytest.raises(InputError, match="approved_by"):
+        read_manifest(tmp_path / "out")

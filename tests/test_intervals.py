@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -54,6 +54,7 @@ def test_the_index_table_is_fixed() -> None:
     assert rows[0][:10] == [48, 48, 41, 28, 13, 32, 4, 48, 8, 30]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 6)), min_size=2, max_size=12))
 def test_the_bootstrap_is_the_percentile_of_resampled_shares(pairs: list[tuple[int, int]]) -> None:
     """Against a plain implementation in fractions: the 50th smallest and largest share."""

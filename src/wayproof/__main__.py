@@ -2,12 +2,16 @@
 
 import sys
 
-from wayproof.cli import main
-
 
 def run() -> None:
     """Run the command line and exit with its status."""
-    sys.exit(main())
+    try:
+        from wayproof.cli import main
+
+        status = main()
+    except KeyboardInterrupt:  # before the command line could see to it
+        status = 130
+    sys.exit(status)
 
 
 if __name__ == "__main__":

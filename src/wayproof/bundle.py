@@ -4,9 +4,9 @@ A *bundle* is a folder of evidence files and a ``manifest.json`` that names each
 with its SHA-256. It is built in a temporary sibling and renamed when it is whole, so
 that an interrupted run leaves nothing that looks like a result:
 
-* ``.NAME.partial-XXXX``: being written, or left behind by a killed run. No reader accepts
+* ``.NAME.wayproof-partial-XXXX``: being written, or left behind by a killed run. No reader accepts
   it, and the next run to the same place sweeps it away once nobody holds its lock.
-* ``.NAME.previous``: the folder that ``--overwrite`` moved aside. It is put back if the
+* ``.NAME.wayproof-previous``: the folder that ``--overwrite`` moved aside. It is put back if the
   run dies between the two renames.
 
 The manifest is the only file that may hold times, host and versions. Files are not
@@ -19,6 +19,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -27,13 +28,14 @@ from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import msgspec
 
 from wayproof._version import __version__
-from wayproof.canonical import canonical_bytes
+from wayproof.canonical import MAX_SAFE_INTEGER, canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
+from wayproof.text import quoted
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,14 +48,17 @@ __all__ = [
     "Manifest",
     "digest_file",
     "read_manifest",
+    "read_small_file",
     "verify_digests",
 ]
 
 MANIFEST_NAME = "manifest.json"
 SCHEMA_VERSION = "wayproof.bundle/1"
-_PARTIAL_MARK = ".partial-"
+_PARTIAL_MARK = ".wayproof-partial-"
+_PREVIOUS_MARK = ".wayproof-previous"
 _DIGEST_BLOCK_BYTES = 8 << 20
 _WRITE_BLOCK_BYTES = 1 << 20
+_SMALL_FILE_BYTES = 64 << 20
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -68,8 +73,8 @@ class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         SHA-256 of its content, 64 lower-case hex digits.
     """
 
-    bytes: int
-    sha256: str
+    bytes: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -205,34 +210,42 @@ class BundleWriter:
             )
         if not out.name:
             raise OutputError("not a folder name", file=str(out))
-        previous = self._previous
-        if previous.exists() and not out.exists():
-            previous.rename(out)  # a run died between its two renames
+        if self._previous.exists() and not os.path.lexists(out):
+            self._previous.rename(out)  # a run died between its two renames
         _sweep(parent, out.name)
         if os.path.lexists(out):
-            if not self._overwrite:
-                raise OutputError(
-                    "already exists; nothing was written",
-                    file=str(out),
-                    mend="choose another --out, or say --overwrite",
-                )
-            if not (out / MANIFEST_NAME).is_file() and not _is_empty_folder(out):
-                raise OutputError(
-                    "exists and is not a wayproof bundle, so it is not overwritten",
-                    file=str(out),
-                    mend="choose another --out",
-                )
+            self._refuse_unless_replaceable()
         try:
             partial = Path(tempfile.mkdtemp(prefix=f".{out.name}{_PARTIAL_MARK}", dir=parent))
         except OSError as error:
-            raise OutputError("can't be written to", file=str(parent), found=str(error)) from None
+            raise OutputError(
+                "can't be written to", file=str(parent), found=error.strerror
+            ) from None
         self._lock_fd = _lock(partial)
         (partial / "scratch").mkdir()
         return partial
 
+    def _refuse_unless_replaceable(self) -> None:
+        """Replace bundles and empty folders, when asked to, and nothing else ever."""
+        if not self._overwrite:
+            raise OutputError(
+                "already exists; nothing was written",
+                file=str(self._out),
+                mend="choose another --out, or say --overwrite",
+            )
+        surplus = _surplus(self._out)
+        if surplus is not None:
+            raise OutputError(
+                "exists and is not a wayproof bundle, so it is not overwritten",
+                file=str(self._out),
+                expected="a bundle that holds its own files and nothing else, or an empty folder",
+                found=surplus,
+                mend="choose another --out",
+            )
+
     @property
     def _previous(self) -> Path:
-        return self._out.with_name(f".{self._out.name}.previous")
+        return self._out.with_name(f".{self._out.name}{_PREVIOUS_MARK}")
 
     @property
     def scratch(self) -> Path:
@@ -257,7 +270,7 @@ class BundleWriter:
             self._lock_fd = None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise OutputError(
-                "could not be written", file=str(self._out), found=str(error)
+                "could not be written", file=str(self._out), found=error.strerror or str(error)
             ) from error
 
     # -- files ------------------------------------------------------------------------
@@ -347,8 +360,21 @@ def _umask() -> int:
     return mask
 
 
-def _is_empty_folder(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
+def _surplus(folder: Path) -> str | None:
+    """Say what keeps a place from being replaced; None for a bundle or an empty folder."""
+    if folder.is_symlink():
+        return "a link"
+    if not folder.is_dir():
+        return "a file"
+    names = {entry.name for entry in folder.iterdir()}
+    if not names:
+        return None
+    try:
+        manifest = read_manifest(folder)
+    except InputError as error:
+        return error.problem
+    others = sorted(names - {MANIFEST_NAME, *manifest.files})
+    return f"also {quoted(others[0])}" if others else None
 
 
 def _lock(folder: Path) -> int | None:
@@ -415,14 +441,7 @@ def read_manifest(folder: Path) -> Manifest:
     if _PARTIAL_MARK in folder.resolve().name:
         raise InputError("an unfinished run, not a result", file=str(folder), mend="run it again")
     path = folder / MANIFEST_NAME
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            "no manifest: not a bundle, or an interrupted one",
-            file=str(path),
-            found=error.strerror,
-        ) from None
+    data = read_small_file(path, "no manifest: not a bundle, or an interrupted one")
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -439,6 +458,26 @@ def read_manifest(folder: Path) -> Manifest:
         if _SAFE_NAME.fullmatch(name) is None or name == MANIFEST_NAME:
             raise InputError("names a file outside the bundle", file=str(path), found=name)
     return manifest
+
+
+def read_small_file(path: Path, problem: str) -> bytes:
+    """Read a regular file of a bundle that is small by its nature.
+
+    Raises
+    ------
+    InputError
+        With ``problem``, for what is missing, a link, a pipe, a device or too large: a
+        stranger's folder must not make its reader wait or run out of memory.
+    """
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(problem, file=str(path), found="not a regular file")
+        if status.st_size > _SMALL_FILE_BYTES:
+            raise InputError(problem, file=str(path), found=f"{status.st_size} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(problem, file=str(path), found=error.strerror) from None
 
 
 def _listed(folder: Path) -> Iterator[str]:

@@ -13,7 +13,7 @@ import math
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -24,6 +24,7 @@ from wayproof.errors import InputError
 from wayproof.text import quoted
 
 __all__ = [
+    "MAX_DOCUMENT_BYTES",
     "MAX_LINE_BYTES",
     "STDIN_NAME",
     "blocks",
@@ -31,16 +32,21 @@ __all__ = [
     "explain_line",
     "has_duplicate_key",
     "is_compressed",
+    "line_too_long",
     "open_input",
     "plain_mapping",
     "read_document",
     "read_lines",
+    "refuse_unsafe_numbers",
     "shown_name",
     "strict_value",
 ]
 
 MAX_LINE_BYTES = 64 << 20
 """A longer line, after decompression, is refused."""
+
+MAX_DOCUMENT_BYTES = 1 << 30
+"""A larger document, after decompression, is refused."""
 
 STDIN_NAME = "-"
 _BLOCK_BYTES = 1 << 20
@@ -69,9 +75,13 @@ def open_input(path: Path) -> Iterator[BinaryIO]:
     name = shown_name(path)
     try:
         with contextlib.ExitStack() as stack:
-            raw: Any = sys.stdin.buffer
+            raw: Any
             if str(path) != STDIN_NAME:
                 raw = stack.enter_context(path.open("rb"))
+            elif sys.stdin is None:
+                raise InputError("standard input is closed", file=name)
+            else:
+                raw = sys.stdin.buffer
             if raw.peek(2)[:2] == _GZIP_MAGIC:
                 yield stack.enter_context(gzip.GzipFile(fileobj=raw))  # type: ignore[misc]
             else:
@@ -85,6 +95,19 @@ def open_input(path: Path) -> Iterator[BinaryIO]:
 def is_compressed(stream: BinaryIO) -> bool:
     """Tell whether :func:`open_input` found a gzip file and decompresses it."""
     return isinstance(stream, gzip.GzipFile)
+
+
+def refuse_unsafe_numbers(value: Any, field: str) -> None:
+    """Refuse numbers that not every JSON reader keeps exactly, at any depth of ``value``."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, (int, float)) and not abs(one) <= MAX_SAFE_INTEGER:
+            raise _beyond(str(one), field)
 
 
 def blocks(stream: BinaryIO, limit_bytes: int | None = None) -> Iterator[bytes]:
@@ -118,14 +141,15 @@ def read_lines(
             at = len(_BOM)
         content = line.rstrip(b"\r\n")
         if len(content) > MAX_LINE_BYTES:
-            raise _line_too_long(at)
+            raise line_too_long(at)
         if content and not content.isspace():
             yield at, content
         if end is not None and offset >= end:
             return
 
 
-def _line_too_long(offset: int) -> InputError:
+def line_too_long(offset: int) -> InputError:
+    """Say that the line that starts at ``offset`` is over the limit."""
     return InputError(
         "line is too long",
         index=f"byte {offset}",
@@ -168,9 +192,10 @@ def _float(digits: str) -> float:
     return value
 
 
-def _beyond(digits: str) -> InputError:
+def _beyond(digits: str, field: str | None = None) -> InputError:
     return InputError(
         "number is too large to be kept exactly by every JSON reader",
+        field=field,
         expected="a number within ±(2^53-1)",
         found=quoted(digits, 40).strip('"'),
     )
@@ -194,7 +219,7 @@ def strict_value(data: bytes) -> Any:
         number beyond ±(2^53-1), nesting without end.
     """
     try:
-        text = data.removeprefix(_BOM).decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
             "not valid UTF-8",
@@ -211,7 +236,7 @@ def strict_value(data: bytes) -> Any:
         raise InputError(
             "not JSON",
             expected="one JSON value",
-            found=f"{error.msg} at character {error.pos}",
+            found=f"{error.msg.removesuffix(' at')} at character {error.pos}",
         ) from None
     except RecursionError:
         raise InputError("nested too deeply", expected="at most a few hundred levels") from None
@@ -248,7 +273,7 @@ def _surrogate_path(value: Any, path: str) -> str | None:
     return None
 
 
-def has_duplicate_key(line: bytes, known_keys: int, texts: str) -> bool:
+def has_duplicate_key(line: bytes, known_keys: int, texts: Callable[[], str]) -> bool:
     """Tell whether a flat object's line repeats a key.
 
     Parameters
@@ -258,13 +283,16 @@ def has_duplicate_key(line: bytes, known_keys: int, texts: str) -> bool:
     known_keys
         How many distinct keys its record shows.
     texts
-        All string values of the record, joined.
+        Gives all string values of the record, joined.
 
-    Counting colons settles nearly every line without parsing it twice. Without escapes,
-    each colon of the line stands behind a key or in a string; when the record accounts
-    for all of them, no key stands twice.
+    Counting colons settles nearly every line without parsing it twice. Each key has one;
+    without escapes, all others stand in strings. When keys and strings account for every
+    colon of the line, no key stands twice.
     """
-    if b"\\" not in line and line.count(b":") == known_keys + texts.count(":"):
+    colons = line.count(b":")
+    if colons == known_keys:
+        return False
+    if b"\\" not in line and colons == known_keys + texts().count(":"):
         return False
     try:
         _strict.decode(line.decode("utf-8"))
@@ -308,7 +336,7 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
     expected = kinds["expected"] if kinds else (bounds["expected"] if bounds else problem)
     got = kinds["got"] if kinds else None
     shown = quoted(found_at) if found_at is not _NOWHERE else None
-    if got is not None and got != shown:
+    if got is not None and not (shown or "").startswith((got, "a list", "an object")):
         shown = _json_words(got) if shown is None else f"{_json_words(got)} {shown}"
     return InputError(
         "wrong type" if kinds else "value out of range",
@@ -351,7 +379,7 @@ def explain_line(line: bytes, kind: type[Any]) -> InputError:
         convert_typed(value, kind)
     except InputError as error:
         return error
-    return InputError("not a valid record", expected=f"a {kind.__name__} object")
+    return InputError("not a valid record")
 
 
 def read_document(path: Path) -> Any:
@@ -363,8 +391,15 @@ def read_document(path: Path) -> Any:
         With the file's name, for whatever :func:`strict_value` refuses.
     """
     with open_input(path) as stream:
-        data = stream.read()
+        data = stream.read(MAX_DOCUMENT_BYTES + 1)
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise InputError(
+            "document is too large",
+            file=shown_name(path),
+            expected=f"at most {MAX_DOCUMENT_BYTES} bytes",
+            mend="`wayproof fitness score` reads files of any size, line by line",
+        )
     try:
-        return strict_value(data)
+        return strict_value(data.removeprefix(_BOM))
     except InputError as error:
         raise error.at(file=shown_name(path)) from None

@@ -106,5 +106,5 @@ def write_line_files(folder: Path, files: Mapping[str, Sequence[Mapping[str, Any
             lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
             path.write_text(lines, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError("can't be written to", file=str(folder), found=str(error)) from None
+        raise OutputError("can't be written to", file=str(folder), found=error.strerror) from None
     return paths

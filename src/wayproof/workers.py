@@ -49,7 +49,11 @@ def _started() -> None:
 
 
 def _start_worker(parent_pid: int, initializer: Callable[..., None], initargs: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    # The parent decides what an interrupt means; it ends its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, args=(parent_pid,), daemon=True).start()
     initializer(*initargs)
 

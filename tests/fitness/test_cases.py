@@ -1,6 +1,7 @@
 """Cases: a benchmark and what it is expected to give; no expectation goes unchecked."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,21 @@ def test_paths_are_relative_and_sorted(tmp_path: Path) -> None:
         ("b.json", "b"),
         ("sub/a.json", "a"),
     ]
+
+
+def test_a_case_that_cannot_be_read_is_not_dropped(tmp_path: Path) -> None:
+    """A dangling link or a pipe among the cases is an error, not one case fewer."""
+    (tmp_path / "good.json").write_text(
+        json.dumps({"benchmark": BENCHMARK, "expected_status": "pass"})
+    )
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"link\.json"):
+        evaluate_fixture_dir(tmp_path)
+    link.unlink()
+    os.mkfifo(link)
+    with pytest.raises(InputError, match="not a regular file"):
+        evaluate_fixture_dir(tmp_path)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _edit_line(path: Path, number: int, change: Callable[[dict[str, Any]], None]
     lines = path.read_bytes().split(b"\n")[:-1]
     row = json.loads(lines[number])
     change(row)
-    lines[number] = rfc8785.dumps(row)
+    lines[number] = json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
     path.write_bytes(b"".join(line + b"\n" for line in lines))
 
 
@@ -206,6 +206,53 @@ def test_a_summary_that_is_none_is_caught(bundle: Path, text: bytes) -> None:
     (bundle / "summary.json").write_bytes(text)
     _repair(bundle)
     with pytest.raises(IntegrityError):
+        _verify(bundle)
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    [
+        (0, {"scent_status": "unscored", "scent_coverage": 0.25}),
+        (1, {"scent_coverage": 1.5}),
+        (1, {"scent_coverage": -1}),
+        (1, {"scent_coverage": 0.123}),
+        (1, {"error": []}),
+        (1, {"error": 0}),
+        (2, {"wall_ms": 5.12345}),
+        (2, {"wall_ms": 2**53}),
+        (2, {"latency_budget_ms": 0}),
+        (2, {"latency_budget_ms": 2**63}),
+        (2, {"recall_at_packet": 2}),
+        (2, {"defaulted_fields": ["invented"]}),
+        (2, {"defaulted_fields": ["packet.error", "task_id"]}),
+        (2, {"attempt": 0}),
+        (2, {"vacuous_metrics": ["recall_at_packet"]}),
+    ],
+)
+def test_a_result_that_no_packet_could_give_is_caught(
+    bundle: Path, number: int, change: dict[str, Any]
+) -> None:
+    """Even with every digest repaired and without the inputs."""
+    _edit_line(bundle / "results.jsonl", number, lambda row: row.update(change))
+    _repair(bundle)
+    with pytest.raises(IntegrityError, match=r"results\.jsonl:"):
+        _verify(bundle)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settings": {}},
+        {"settings": {"suite": "s", "ignore_unknown": 1e300, "summary_only": False}},
+        {"settings": {"suite": "s", "ignore_unknown": False, "summary_only": False, "x": 1}},
+        {"inputs": {}},
+    ],
+)
+def test_settings_and_inputs_are_part_of_the_evidence(bundle: Path, change: dict[str, Any]) -> None:
+    """A bundle says what it was asked for and what it was made from."""
+    path = bundle / "manifest.json"
+    path.write_bytes(json.dumps({**json.loads(path.read_bytes()), **change}).encode())
+    with pytest.raises(IntegrityError, match=r"manifest\.json"):
         _verify(bundle)
 
 

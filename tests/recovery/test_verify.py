@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wayproof.errors import IntegrityError
+from wayproof.recovery import replay as replay_module
 from wayproof.recovery.policies import CONTROL_SOURCES
 from wayproof.recovery.records import FINISH, Action, ScenarioRecord, Step, Trace
 from wayproof.recovery.suite import LoadedGrid
 from wayproof.recovery.taxonomy import CHECKS
 from wayproof.recovery.trial import judge_trace, run_trial
 from wayproof.recovery.verify import Referee
+from wayproof.recovery.world import Outcome
 
 Edit = Callable[[list[Step]], None]
 ORDER: list[str] = [check.name for check in CHECKS]
@@ -168,6 +171,18 @@ def test_a_replay_that_differs_fails_last(worked: LoadedGrid) -> None:
     assert verdict.failure.check == "replay_identical"
     assert verdict.completed
     assert not verdict.verified
+
+
+def test_verifier_and_world_are_held_against_each_other(
+    worked: LoadedGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a trace fails anyway: a world with other rules than the verifier is said."""
+    scenario = worked.record.scenarios[0]
+    trace, _ = run_trial("worked", worked, scenario, CONTROL_SOURCES["blind-repeat"], 0)
+    assert judge_trace(worked, scenario, trace).checks.replay_identical is None
+    monkeypatch.setattr(replay_module, "step", lambda *given: Outcome(given[1]))
+    with pytest.raises(IntegrityError, match=r"steps\[0\]: check replay_identical fails"):
+        judge_trace(worked, scenario, trace)
 
 
 cells = st.tuples(st.integers(-2, 5), st.integers(-2, 5))

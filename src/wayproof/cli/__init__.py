@@ -6,10 +6,14 @@ was asked for is imported, so ``wayproof --help`` costs little more than Python 
 """
 
 import argparse
+import contextlib
+import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from wayproof._version import __version__
 
@@ -21,6 +25,7 @@ __all__ = [
     "main",
     "parse",
     "run_safely",
+    "say",
     "write_json",
 ]
 
@@ -51,7 +56,7 @@ COMMANDS: dict[str, Command] = {
 EXIT_STATUS_HELP = (
     "exit status: 0 pass; 1 measured and failed, or a gate failed; "
     "2 unusable input or arguments, nothing written; 3 integrity failure; "
-    "130 interrupted; 141 the reader of the output went away"
+    "130 interrupted; 143 ended; 141 the reader of the output went away"
 )
 
 
@@ -61,6 +66,11 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: object, **kwargs: object) -> None:
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse drops what it can't write, and then says that all went well
+        if message:
+            (sys.stderr if file is None else file).write(message)
 
     def error(self, message: str) -> NoReturn:
         """Say one line on stderr and leave with status 2."""
@@ -103,11 +113,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: the sole place where errors become text."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    args = parse(build_parser(only), arguments)
-    if isinstance(args, int):
-        return args
-    module = import_module(COMMANDS[args.command].module)
-    return run_safely(lambda: int(module.run(args)))
+
+    def command() -> int:
+        args = parse(build_parser(only), arguments)
+        if isinstance(args, int):
+            return args
+        return int(import_module(COMMANDS[args.command].module).run(args))
+
+    return run_safely(command)
 
 
 def write_json(value: object) -> None:
@@ -119,17 +132,90 @@ def write_json(value: object) -> None:
     sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
 
 
+def say(message: str) -> None:
+    """Write a line to stderr; whether anybody can read it never changes an exit status."""
+    with contextlib.suppress(OSError, ValueError):
+        print(message, file=sys.stderr, flush=True)
+
+
 def run_safely(command: Callable[[], int]) -> int:
     """Call ``command`` and turn what it raises into one line on stderr and a status."""
-    from wayproof.errors import WayproofError
+    _mend_streams()
+    try:
+        with _ended_by_signals():
+            status = command()
+            sys.stdout.flush()
+            return status
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
+    except KeyboardInterrupt:
+        say("wayproof: interrupted; nothing was written")
+        return 128 + signal.SIGINT
+    except _Ended as ended:
+        say(f"wayproof: ended by {ended.name}; nothing was written")
+        return 128 + ended.number
+    except OSError as error:
+        _let_go_of_stdout()
+        say(f"wayproof: {_shown(error.filename)} can't be written to ({error.strerror})")
+        return 2
+    except Exception as error:
+        from wayproof.errors import WayproofError
+        from wayproof.text import harmless
+
+        if not isinstance(error, WayproofError):
+            raise
+        say(f"wayproof: {harmless(str(error))}")
+        return error.exit_status
+
+
+def _shown(filename: object) -> str:
     from wayproof.text import harmless
 
-    for stream in (sys.stdout, sys.stderr):
+    return "standard output" if filename is None else harmless(os.fsdecode(str(filename)))
+
+
+def _mend_streams() -> None:
+    """Give every closed stream a place, and let no character be a reason to fail."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         # A terminal that can't show a character gets its escape, never a traceback.
-        reconfigure = getattr(stream, "reconfigure", None)
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout elsewhere: Python would try once more to flush it at exit, and complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Ended(BaseException):
+    """A signal asked us to end: unwinding removes what is half-written."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = signal.Signals(number).name
+        super().__init__(self.name)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Unwind on SIGTERM and SIGHUP as on an interrupt, where nobody else handles them."""
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        wanted = []
+    ours = [number for number in wanted if signal.getsignal(number) == signal.SIG_DFL]
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise _Ended(number)
+
+    for number in ours:
+        signal.signal(number, end)
     try:
+<<<<<<< HEAD
         status = command()
         if sys.stdout is not None:  # a process may be started with stdout closed
             sys.stdout.flush()
@@ -150,3 +236,9 @@ def _broken_pipe() -> int:
     # The reader went away (``| head``). Python would complain once more at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141
+=======
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+>>>>>>> main

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wayproof.cli import CommandParser, parse, run_safely, write_json
+from wayproof.cli import CommandParser, parse, run_safely, say, write_json
 
 if TYPE_CHECKING:
     from wayproof.fitness.gates import Gate
@@ -158,8 +158,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a fitness command and return its exit status."""
-    args = parse(build_parser(), sys.argv[1:] if argv is None else argv)
-    return args if isinstance(args, int) else run_safely(lambda: run(args))
+
+    def command() -> int:
+        args = parse(build_parser(), sys.argv[1:] if argv is None else argv)
+        return args if isinstance(args, int) else run(args)
+
+    return run_safely(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -256,9 +260,9 @@ def _score(args: argparse.Namespace) -> int:
         view.print_limits()
         view.print_set_aside(record["ignored_packet_count"])
         view.print_written(args.out)
-    # With --json the verdicts go to stderr, so that stdout stays one document.
     for verdict in verdicts:
-        print(verdict.line(), file=sys.stderr if args.json else sys.stdout)
+        # With --json the verdicts go to stderr, so that stdout stays one document.
+        (say if args.json else print)(verdict.line())
     return 1 if _status(record) or not all(verdict.ok for verdict in verdicts) else 0
 
 

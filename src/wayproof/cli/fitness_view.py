@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ from wayproof.text import clip, harmless
 __all__ = ["debts_from", "matrix_of", "print_cases", "print_debts", "print_suite"]
 
 _QUEUE_TOP = 5
+_MIN_COLUMNS = 100
 _ID_CHARS = 60
 _COLUMNS = ("pass", "fail", "timeout", "unmeasured")
 _HEADINGS = {"pass": "in time", "fail": "over budget", "timeout": "timeout"}
 
 
 def _console() -> Console:
-    return Console(highlight=False, soft_wrap=True)
+    """Make a console that is never too narrow for a table: a terminal may fold lines, we don't."""
+    columns = shutil.get_terminal_size((_MIN_COLUMNS, 24)).columns
+    return Console(highlight=False, soft_wrap=True, width=max(columns, _MIN_COLUMNS))
 
 
 def _safe(text: object, limit_chars: int = _ID_CHARS) -> Text:
@@ -159,7 +163,9 @@ def _print_queue(
         return
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for heading in headings:
-        table.add_column(heading, justify="right" if heading.endswith("ms") else "left")
+        table.add_column(
+            heading, justify="right" if heading.endswith("ms") else "left", overflow="fold"
+        )
     for row in rows:
         table.add_row(*(_safe(cell) for cell in row))
     console.print(table)

@@ -228,7 +228,7 @@ def _case_paths(root: Path) -> list[Path]:
     if not root.is_dir():
         raise InputError("not a folder", file=str(root), expected="a folder of case files")
     try:
-        paths = [path for path in root.rglob("*.json") if path.is_file()]
+        paths = [path for path in root.rglob("*.json") if not path.is_dir()]
     except OSError as error:
         raise InputError("can't be read", file=str(root), found=str(error)) from None
     if not paths:
@@ -239,6 +239,8 @@ def _case_paths(root: Path) -> list[Path]:
 
 
 def _run_case(root: Path, path: Path) -> dict[str, Any]:
+    if path.exists() and not path.is_file():
+        raise InputError("not a regular file", file=str(path), expected="a case file")
     case = read_document(path)
     if not isinstance(case, dict):
         raise InputError(

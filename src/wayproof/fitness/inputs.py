@@ -1,19 +1,20 @@
 """The two inputs of scoring: plain files on disk, read line by line, with exact places."""
 
-import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from wayproof.errors import InputError
 from wayproof.jsonin import (
+    MAX_LINE_BYTES,
     STDIN_NAME,
     blocks,
     explain_line,
     is_compressed,
+    line_too_long,
     open_input,
     read_lines,
     shown_name,
@@ -56,11 +57,23 @@ def plain_file(path: Path, copy: Path) -> PlainFile:
         is_regular = str(path) != STDIN_NAME and stat.S_ISREG(path.stat().st_mode)
         if not is_regular or is_compressed(stream):
             plain = copy
-            with copy.open("xb") as file:
-                shutil.copyfileobj(stream, file, _READ_BYTES)
+            _copy_lines(stream, copy, shown)
     if not is_regular:
         given = copy
     return PlainFile(plain, given, shown, _stamp(plain))
+
+
+def _copy_lines(stream: BinaryIO, copy: Path, shown: str) -> None:
+    """Copy a stream, but no further than a line may be long: a device never ends."""
+    size = line_start = 0
+    with copy.open("xb") as file:
+        for block in blocks(stream):
+            newline = block.rfind(b"\n")
+            if newline >= 0:
+                line_start = size + newline + 1
+            size += file.write(block)
+            if size - line_start > MAX_LINE_BYTES + _READ_BYTES:
+                raise line_too_long(line_start).at(file=shown)
 
 
 def each_line(

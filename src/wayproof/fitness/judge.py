@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from wayproof.canonical import canonical_bytes, canonical_number
-from wayproof.errors import InputError
 from wayproof.fitness.ladder import failed_checks
 from wayproof.fitness.latency import LatencyStatus, latency_status
 from wayproof.fitness.packet import Packet, defaulted_packet_fields, packet_of
@@ -77,8 +76,6 @@ def judge(need: Need, packet: Packet) -> Judgement:
     carries everything about sufficiency, ``latency_status`` everything about time.
     """
     error = packet.error
-    if isinstance(error, dict):
-        _written_error(error)  # refused here, whether or not a result will be written
     selected, texts = _read_packet(packet)
     expected = need.expected
     found: Sequence[str]
@@ -208,12 +205,7 @@ def _written_error(error: Any) -> Any:
     """Keep an error's text as it is; bring an error object into canonical form."""
     if isinstance(error, str):
         return error
-    try:
-        return msgspec.Raw(canonical_bytes(error))
-    except InputError as fault:
-        raise InputError(
-            fault.problem, field="packet.error", expected=fault.expected, found=fault.found
-        ) from None
+    return msgspec.Raw(canonical_bytes(error))
 
 
 def evaluate_task(

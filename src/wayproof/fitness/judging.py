@@ -15,11 +15,22 @@ from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import Packet, PacketLine
 from wayproof.fitness.result import debts_of
 from wayproof.fitness.task_index import TaskIndex
-from wayproof.jsonin import blocks
+from wayproof.jsonin import blocks, refuse_unsafe_numbers
 from wayproof.spool import Run, SortingSpool
 from wayproof.text import quoted
 
 __all__ = [
+    "ATTEMPT",
+    "DEBTS_BYTES",
+    "OFFSET",
+    "RANK",
+    "RECORD",
+    "RESULT_BYTES",
+    "SHAPE",
+    "STORE",
+    "STORED_AT",
+    "UNMEASURED_WALL",
+    "WALL",
     "Chunk",
     "Job",
     "JudgedChunk",
@@ -29,7 +40,6 @@ __all__ = [
     "judge_chunk",
     "no_progress",
     "score_packet",
-    "unpack",
 ]
 
 _WRITE_BYTES = 1 << 20
@@ -37,9 +47,11 @@ _REPORT_BYTES = 4 << 20
 
 # A sorted record: rank and attempt (the key), where the packet's line starts, the shape,
 # the wall time, and where the result and debt lines lie in which store.
-_RECORD = struct.Struct(">QQQBBBIIIIIIIdHQII")
-_SHAPE = slice(3, 13)
-_UNMEASURED_WALL = -1.0
+RECORD = struct.Struct(">QQQBBBIIIIIIIdHQII")
+RANK, ATTEMPT, OFFSET, WALL, STORE, STORED_AT, RESULT_BYTES, DEBTS_BYTES = 0, 1, 2, *range(13, 18)
+SHAPE = slice(3, 13)
+"""Where each part stands in an unpacked record; the shape equals a :class:`Shape`."""
+UNMEASURED_WALL = -1.0
 
 Progress = Callable[[int, int], None]
 """Called with (bytes judged, bytes in all)."""
@@ -95,34 +107,6 @@ class Scored(NamedTuple):
     wall_ms: int | float | None
     result: bytes
     debts: bytes
-
-
-class Unpacked(NamedTuple):
-    """A sorted record, unpacked; ``shape`` equals a :class:`Shape`."""
-
-    rank: int
-    attempt: int
-    offset: int
-    shape: Any
-    wall_ms: float | None
-    store_number: int
-    stored_at: int
-    result_bytes: int
-    debts_bytes: int
-
-
-def unpack(record: bytes) -> Unpacked:
-    """Unpack a sorted record."""
-    fields = _RECORD.unpack_from(record)
-    wall_ms = fields[13]
-    return Unpacked(
-        fields[0],
-        fields[1],
-        fields[2],
-        fields[_SHAPE],
-        None if wall_ms == _UNMEASURED_WALL else wall_ms,
-        *fields[14:],
-    )
 
 
 def chunks_of(path: Path, count: int) -> Iterator[Chunk]:
@@ -182,18 +166,20 @@ def judge_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Jud
             progress(offset, chunk.end)
             report_at = offset + _REPORT_BYTES
         packet: PacketLine = decode_line(line, _decode_packet, PacketLine)
+        if isinstance(packet.error, dict):
+            refuse_unsafe_numbers(packet.error, "error")
         number = numbers.get(packet.task_id)  # type: ignore[arg-type]
         if number is None:
             ignored_count += _ignored(job, packet)
             return
         shape, wall_ms, result, debts = score_packet(job, packet, number)
         spool.add(
-            _RECORD.pack(
+            RECORD.pack(
                 ranks[number],
                 packet.attempt or 1,
                 offset,
                 *shape,
-                _UNMEASURED_WALL if wall_ms is None else wall_ms,
+                UNMEASURED_WALL if wall_ms is None else wall_ms,
                 chunk.number,
                 stored_bytes,
                 len(result),

@@ -2,15 +2,16 @@
 
 import struct
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
+from wayproof.fitness import judging as at
 from wayproof.fitness.fold import Shape, SuiteFold
 from wayproof.fitness.inputs import line_number_at
-from wayproof.fitness.judging import Job, Unpacked, score_packet, unpack
+from wayproof.fitness.judging import Job
 from wayproof.fitness.packet import NO_PACKET
 from wayproof.fitness.result import LatencyDebt, SufficiencyDebt
 from wayproof.spool import MappedFile, Run, SortingSpool, merge_runs
@@ -19,6 +20,9 @@ __all__ = ["WALL", "Merger", "Part", "Sink"]
 
 WALL = struct.Struct(">d")
 """A wall time as a sorted record: doubles that are not negative sort as their bytes."""
+
+Fields = Any
+"""An unpacked record: a plain tuple, read by the places that ``judging`` names."""
 
 _RANK = struct.Struct(">Q")
 _debt_line = msgspec.json.Decoder(SufficiencyDebt | LatencyDebt)
@@ -60,18 +64,19 @@ class Merger:
         record = next(records, None)
         while record is not None:
             following = next(records, None)
-            judged = unpack(record)
-            if judged.rank != expected:
-                self._add_uncaptured(range(expected, judged.rank))
+            fields: Fields = at.RECORD.unpack(record)
+            rank = fields[at.RANK]
+            if rank != expected:
+                self._add_uncaptured(range(expected, rank))
             if following is None or following[:8] != record[:8]:
-                single[judged.shape] += 1
-                self._write(judged, numbered=False)
+                single[fields[at.SHAPE]] += 1
+                self._write(fields, numbered=False)
                 record = following
             else:
                 attempts = _Attempts(self._job, record, following, records)
                 self._fold.add_task(self._write_each(attempts))
                 record = attempts.following
-            expected = judged.rank + 1
+            expected = rank + 1
         self._add_uncaptured(range(expected, self._ranks.stop))
         for store in self._stores.values():
             store.close()
@@ -80,33 +85,38 @@ class Merger:
     def _add_uncaptured(self, ranks: range) -> None:
         """Score tasks for which no packet was captured."""
         for rank in ranks:
-            scored = score_packet(self._job, NO_PACKET, self._job.tasks.order[rank])
+            scored = at.score_packet(self._job, NO_PACKET, self._job.tasks.order[rank])
             self._fold.single[scored.shape] += 1
             self._results.write(scored.result)
             self._debts.write(scored.debts)
 
     def _write_each(self, attempts: Iterable[bytes]) -> Iterator[Shape]:
         for record in attempts:
-            judged = unpack(record)
-            self._write(judged, numbered=True)
-            yield judged.shape
+            fields: Fields = at.RECORD.unpack(record)
+            self._write(fields, numbered=True)
+            yield fields[at.SHAPE]
 
-    def _write(self, judged: Unpacked, *, numbered: bool) -> None:
-        if judged.wall_ms is not None:
-            self._walls.add(WALL.pack(judged.wall_ms))
+    def _write(self, fields: Fields, *, numbered: bool) -> None:
+        wall_ms = fields[at.WALL]
+        if wall_ms != at.UNMEASURED_WALL:
+            self._walls.add(WALL.pack(wall_ms))
             self._wall_count += 1
-        if not judged.result_bytes:
+        result_bytes = fields[at.RESULT_BYTES]
+        if not result_bytes:
             return
-        store = self._stores.get(judged.store_number)
-        if store is None:
-            store = MappedFile(self._job.store(judged.store_number))
-            self._stores[judged.store_number] = store
-        lines = store.read(judged.stored_at, judged.result_bytes + judged.debts_bytes)
-        if judged.debts_bytes:
-            debts = lines[judged.result_bytes :]
-            self._debts.write(_numbered(debts, judged.attempt) if numbered else debts)
-            lines = lines[: judged.result_bytes]
+        debts_bytes = fields[at.DEBTS_BYTES]
+        lines = self._store(fields[at.STORE]).read(fields[at.STORED_AT], result_bytes + debts_bytes)
+        if debts_bytes:
+            debts = lines[result_bytes:]
+            self._debts.write(_numbered(debts, fields[at.ATTEMPT]) if numbered else debts)
+            lines = lines[:result_bytes]
         self._results.write(lines)
+
+    def _store(self, number: int) -> MappedFile:
+        store = self._stores.get(number)
+        if store is None:
+            store = self._stores[number] = MappedFile(self._job.store(number))
+        return store
 
 
 class _Attempts:
@@ -124,20 +134,21 @@ class _Attempts:
         while self.following is not None and self.following[:8] == before[:8]:
             now = self.following
             if now[:16] == before[:16]:
-                raise _repeat(self._job, unpack(before), unpack(now))
+                raise _repeat(self._job, before, now)
             yield now
             before, self.following = now, next(self._rest, None)
 
 
-def _repeat(job: Job, one: Unpacked, two: Unpacked) -> InputError:
-    first, second = sorted(line_number_at(job.packets, judged.offset) for judged in (one, two))
+def _repeat(job: Job, *records: bytes) -> InputError:
+    fields = [at.RECORD.unpack(record) for record in records]
+    first, second = sorted(line_number_at(job.packets, row[at.OFFSET]) for row in fields)
     return InputError(
         "two packets for one task and attempt",
         file=job.shown,
         line=second,
         field="attempt",
         expected=f"another attempt than on line {first}",
-        found=str(two.attempt),
+        found=str(fields[0][at.ATTEMPT]),
         mend="give each packet of a task its own attempt number, from 1",
     )
 

@@ -6,7 +6,7 @@ import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.fitness.task import PositiveInt, refuse_unencodable
-from wayproof.jsonin import convert_typed, plain_mapping
+from wayproof.jsonin import convert_typed, plain_mapping, refuse_unsafe_numbers
 
 __all__ = ["NO_PACKET", "Packet", "PacketLine", "Row", "packet_of"]
 
@@ -118,4 +118,6 @@ def packet_of(mapping: Any, *, prefix: str = "") -> Packet:
     """
     packet = convert_typed(plain_mapping(mapping, prefix or "packet"), Packet, prefix=prefix)
     refuse_unencodable(packet, prefix or "packet")
+    if isinstance(packet.error, dict):
+        refuse_unsafe_numbers(packet.error, f"{prefix}.error".lstrip("."))
     return packet

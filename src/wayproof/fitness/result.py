@@ -1,16 +1,21 @@
 """What is written down: one result a task, and the debts that go to the repair queues."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from wayproof.canonical import Record
+from wayproof.canonical import MAX_SAFE_INTEGER, Record
 from wayproof.fitness.latency import LatencyStatus
+from wayproof.fitness.task import PositiveInt
 
 __all__ = ["LatencyDebt", "SufficiencyDebt", "TaskResult", "debts_of", "result_row"]
 
-Metric = int | float
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)] | Annotated[int, msgspec.Meta(ge=0, le=1)]
+Wall = (
+    Annotated[float, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+    | Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+)
 Texts = Sequence[str]
 
 
@@ -81,10 +86,10 @@ class TaskResult(Record, frozen=True, kw_only=True):
         Milliseconds to 3 decimals; null when nobody measured.
     """
 
-    attempt: int | msgspec.UnsetType = msgspec.UNSET
+    attempt: PositiveInt | msgspec.UnsetType = msgspec.UNSET
     command_used: str | None
     defaulted_fields: Texts
-    error: Any
+    error: str | dict[str, Any] | None
     expected_artifacts: Texts
     failed_checks: Texts
     family: str
@@ -92,17 +97,17 @@ class TaskResult(Record, frozen=True, kw_only=True):
     forbidden_first_route_hits: Texts
     forbidden_status: Literal["unscored", "pass", "fail"]
     found_expected_artifacts: Texts
-    latency_budget_ms: int
+    latency_budget_ms: PositiveInt
     latency_status: LatencyStatus
     missing_expected_artifacts: Texts
     missing_scent_terms: Texts
-    precision_at_packet: Metric
-    recall_at_packet: Metric
+    precision_at_packet: Share
+    recall_at_packet: Share
     route_role: str
     route_type: str
-    scent_coverage: Metric | None
+    scent_coverage: Share | None
     scent_status: Literal["unscored", "pass", "fail"]
-    selected_artifact_count: int
+    selected_artifact_count: Annotated[int, msgspec.Meta(ge=0)]
     selected_artifacts: Texts
     sufficiency_failure_kind: str | None
     sufficiency_status: Literal["pass", "fail"]
@@ -110,7 +115,7 @@ class TaskResult(Record, frozen=True, kw_only=True):
     task_prompt: str
     timed_out: bool
     vacuous_metrics: Texts
-    wall_ms: Metric | None
+    wall_ms: Wall | None
 
 
 # Making a record from 30 keywords takes longer than judging a packet. This twin has the
@@ -168,9 +173,9 @@ class LatencyDebt(
     """
 
     debt_id: str
-    latency_budget_ms: int
+    latency_budget_ms: PositiveInt
     latency_status: LatencyStatus
-    wall_ms: Metric | None
+    wall_ms: Wall | None
 
 
 Debt = SufficiencyDebt | LatencyDebt

@@ -119,7 +119,7 @@ def index_tasks(tasks: PlainFile) -> TaskIndex:
 def _checked_task(line: bytes) -> TaskLine:
     task: TaskLine = decode_line(line, _decode_task, TaskLine)
     values = _field_values(task)
-    if has_duplicate_key(line, len(values) - values.count(None), _joined(task)):
+    if has_duplicate_key(line, len(values) - values.count(None), lambda: _joined(task)):
         raise explain_line(line, TaskLine)
     if task.task_id is None:
         raise InputError(

@@ -13,8 +13,13 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import Manifest, digest_file
-from wayproof.canonical import canonical_bytes, decode_record_line, record_lines
+from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file, read_small_file
+from wayproof.canonical import (
+    canonical_bytes,
+    canonical_number,
+    decode_record_line,
+    record_lines,
+)
 from wayproof.errors import InputError, IntegrityError
 from wayproof.fitness.fold import (
     LATENCY_CODES,
@@ -27,14 +32,18 @@ from wayproof.fitness.fold import (
 from wayproof.fitness.judge import ratio, vacuous_metrics
 from wayproof.fitness.ladder import Facts, fact_mask, failed_checks
 from wayproof.fitness.latency import latency_status
+from wayproof.fitness.packet import PACKET_FIELDS
 from wayproof.fitness.result import TaskResult, debts_of
 from wayproof.fitness.score import DEBTS, RESULTS, SUMMARY, ScoreRequest, score
-from wayproof.jsonin import read_lines, strict_value
+from wayproof.fitness.task import TASK_FIELDS
+from wayproof.jsonin import convert_typed, read_lines, strict_value
 from wayproof.text import quoted
 
 __all__ = ["check_bundle", "check_rescored"]
 
 _decoder = msgspec.json.Decoder(TaskResult)
+_DEFAULTABLE = (*TASK_FIELDS, *(f"packet.{name}" for name in PACKET_FIELDS))
+"""What a result may call defaulted, in its order."""
 
 
 class _Place(NamedTuple):
@@ -56,7 +65,8 @@ def check_bundle(folder: Path, manifest: Manifest) -> int | None:
     IntegrityError
         Naming file, line and task of the first thing that doesn't follow.
     """
-    is_brief = manifest.settings.get("summary_only") is True
+    settings = _settings(folder, manifest)
+    is_brief = settings.summary_only
     expected = {SUMMARY} if is_brief else {RESULTS, DEBTS, SUMMARY}
     if set(manifest.files) != expected:
         raise IntegrityError(
@@ -66,10 +76,40 @@ def check_bundle(folder: Path, manifest: Manifest) -> int | None:
             found=", ".join(sorted(manifest.files)),
         )
     if tuple(manifest.limits) != LIMITS:
-        raise IntegrityError("limits were changed", file=str(folder / "manifest.json"))
+        raise IntegrityError("limits were changed", file=str(folder / MANIFEST_NAME))
     if is_brief:
         return None
-    return _check_results(folder, str(manifest.settings.get("suite")))
+    return _check_results(folder, settings.suite)
+
+
+class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a fitness bundle was asked for."""
+
+    suite: str
+    ignore_unknown: bool
+    summary_only: bool
+
+
+def _settings(folder: Path, manifest: Manifest) -> _Settings:
+    place = str(folder / MANIFEST_NAME)
+    if set(manifest.inputs) != {"tasks", "packets"}:
+        raise IntegrityError(
+            "not the inputs of a fitness bundle",
+            file=place,
+            field="inputs",
+            expected="packets, tasks",
+            found=", ".join(sorted(manifest.inputs)) or "none",
+        )
+    try:
+        return convert_typed(manifest.settings, _Settings, prefix="settings")
+    except InputError as error:
+        raise IntegrityError(
+            error.problem,
+            file=place,
+            field=error.field,
+            expected=error.expected,
+            found=error.found,
+        ) from None
 
 
 def _check_results(folder: Path, suite: str) -> int:
@@ -116,7 +156,13 @@ def _stored(path: Path) -> Iterator[tuple[_Place, TaskResult]]:
 
 def _check_error_object(place: _Place, line: bytes) -> None:
     """Check an error object: its keys are its own, and the typed decoder can't judge them."""
-    if canonical_bytes(msgspec.json.decode(line)) + b"\n" != line:
+    try:
+        canonical = canonical_bytes(strict_value(line)) + b"\n"
+    except InputError as error:
+        raise IntegrityError(
+            error.problem, file=place.file, line=place.line, field="error", found=error.found
+        ) from None
+    if canonical != line:
         raise IntegrityError("line is not in canonical form", file=place.file, line=place.line)
 
 
@@ -161,7 +207,16 @@ def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]
     )
     failed = list(failed_checks(mask))
     command = result.first_contact_command
-    term_count = _term_counts(result)[0]
+    term_counts = _term_counts(result)
+    if not term_counts:
+        _fail(
+            place,
+            "scent_coverage doesn't fit the missing terms",
+            field="scent_coverage",
+            expected=f"a share that {len(result.missing_scent_terms)} missing terms can leave",
+            found=quoted(result.scent_coverage),
+        )
+    term_count = term_counts[0]
     derived: dict[str, Any] = {
         "selected_artifacts": sorted(set(selected)),
         "expected_artifacts": sorted(set(expected)),
@@ -181,6 +236,8 @@ def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]
             text for text in result.forbidden_first_route_hits if text in (command or "")
         ],
         "forbidden_status": _forbidden_status(result),
+        "wall_ms": None if result.wall_ms is None else canonical_number(round(result.wall_ms, 3)),
+        "defaulted_fields": [name for name in _DEFAULTABLE if name in result.defaulted_fields],
         "scent_status": (
             "unscored" if not term_count else "fail" if result.missing_scent_terms else "pass"
         ),
@@ -236,14 +293,14 @@ def _term_counts(result: TaskResult) -> list[int]:
     """Return every number of terms that fits coverage and missing terms, smallest first."""
     coverage, missing_count = result.scent_coverage, len(result.missing_scent_terms)
     if coverage is None:
-        return [0]
+        return [] if missing_count else [0]
     if not missing_count:
-        return [1] if coverage == 1 else [0]
+        return [1] if coverage == 1 else []
     # coverage = 1 - missing/terms, rounded to 4 decimals
-    low = missing_count / max(1e-9, 1 - coverage + 0.00005)
-    high = missing_count / max(1e-9, 1 - coverage - 0.00005)
-    near = range(max(missing_count, int(low)), min(int(high) + 2, int(low) + 100_000))
-    return [count for count in near if ratio(count - missing_count, count) == coverage] or [0]
+    low = int(missing_count / (1 - coverage + 0.00005))
+    high = int(missing_count / max(1e-5, 1 - coverage - 0.00005)) + 2
+    near = range(max(missing_count, low), min(high, low + 100_000))
+    return [count for count in near if ratio(count - missing_count, count) == coverage]
 
 
 class _DebtLines:
@@ -303,8 +360,8 @@ class _SummaryFile(msgspec.Struct):
 
 
 def _stored_summary(path: Path) -> dict[str, Any]:
-    data = path.read_bytes()
     try:
+        data = read_small_file(path, "not a summary")
         msgspec.json.decode(data, type=_SummaryFile)
         stored = strict_value(data)
         canonical = canonical_bytes(stored) + b"\n"
@@ -348,13 +405,13 @@ def check_rescored(folder: Path, manifest: Manifest, tasks: Path, packets: Path)
                 expected="no digest" if stored is None else f"SHA-256 {stored.sha256}",
                 found=f"SHA-256 {given.sha256}",
             )
-    settings = manifest.settings
+    settings = _settings(folder, manifest)
     request = ScoreRequest(
         tasks=tasks,
         packets=packets,
-        suite=str(settings.get("suite")),
-        ignore_unknown=settings.get("ignore_unknown") is True,
-        summary_only=settings.get("summary_only") is True,
+        suite=settings.suite,
+        ignore_unknown=settings.ignore_unknown,
+        summary_only=settings.summary_only,
     )
     with tempfile.TemporaryDirectory(prefix="wayproof-") as scratch:
         again = Path(scratch) / "again"

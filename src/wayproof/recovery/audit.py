@@ -330,7 +330,10 @@ def _checked_trace(trial: _Trial, path: str, line: int, data: bytes) -> tuple[Tr
     found_id = trial_id(trace.policy, trace.scenario_id, trace.policy_seed)
     if found_id != trial.id:
         raise IntegrityError("another trial's trace", **place, expected=trial.id, found=found_id)
-    verdict = judge_trace(trial.loaded, trial.scenario, trace)
+    try:
+        verdict = judge_trace(trial.loaded, trial.scenario, trace)
+    except IntegrityError as error:
+        raise error.at(file=path, line=line) from None
     failure = verdict.failure
     if failure is not None and failure.check not in _MEASURED:
         raise IntegrityError(

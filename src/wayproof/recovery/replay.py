@@ -6,7 +6,7 @@ from wayproof.recovery.grid import Grid
 from wayproof.recovery.records import Step
 from wayproof.recovery.world import State, reset, step
 
-__all__ = ["first_difference", "replay", "replays_identically"]
+__all__ = ["first_difference", "replay"]
 
 
 def replay(grid: Grid, steps: Iterable[Step]) -> Iterator[tuple[Step, Step]]:
@@ -41,8 +41,3 @@ def first_difference(grid: Grid, steps: tuple[Step, ...]) -> int | None:
             return made
         made += 1
     return None if made == len(steps) else made
-
-
-def replays_identically(grid: Grid, steps: tuple[Step, ...]) -> bool:
-    """Whether a fresh world gives exactly the recorded steps."""
-    return first_difference(grid, steps) is None

@@ -12,8 +12,8 @@ from wayproof.recovery.policies import (
     PolicySource,
     policy_stream,
 )
-from wayproof.recovery.records import Action, Result, ScenarioRecord, Step, Trace
-from wayproof.recovery.replay import replays_identically
+from wayproof.recovery.records import Action, Result, ScenarioRecord, Step, Trace, trial_id
+from wayproof.recovery.replay import first_difference
 from wayproof.recovery.suite import LoadedGrid
 from wayproof.recovery.taxonomy import AgentOutcome, EvidenceClass, Kind, Phase
 from wayproof.recovery.verify import Verdict
@@ -71,10 +71,28 @@ def run_trial(
 
 
 def judge_trace(loaded: LoadedGrid, scenario: ScenarioRecord, trace: Trace) -> Verdict:
-    """Verify a trace, and last of all replay it in a fresh world."""
-    return loaded.referee.judge(
-        scenario, trace, lambda: replays_identically(loaded.grid, trace.steps)
-    )
+    """Verify a trace and replay it in a fresh world.
+
+    Every trace is replayed, also one that fails an earlier check and so has null for
+    ``replay_identical``.
+
+    Raises
+    ------
+    IntegrityError
+        When the verifier finds every step lawful, but the world makes other steps: then
+        one of the two is wrong, whatever the trace came to.
+    """
+    different = first_difference(loaded.grid, trace.steps)
+    verdict = loaded.referee.judge(scenario, trace, lambda: different is None)
+    if different is not None and verdict.checks.transitions_valid:
+        raise IntegrityError(
+            "check replay_identical fails",
+            index=f"trial {trial_id(trace.policy, trace.scenario_id, trace.policy_seed)}",
+            field=f"steps[{different}]",
+            expected="the step that a fresh world makes",
+            found="another",
+        )
+    return verdict
 
 
 def result_record(
