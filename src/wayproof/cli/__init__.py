@@ -215,30 +215,7 @@ def _ended_by_signals() -> Iterator[None]:
     for number in ours:
         signal.signal(number, end)
     try:
-<<<<<<< HEAD
-        status = command()
-        if sys.stdout is not None:  # a process may be started with stdout closed
-            sys.stdout.flush()
-    except WayproofError as error:
-        print(f"wayproof: {harmless(str(error))}", file=sys.stderr)
-        return error.exit_status
-    except BrokenPipeError:
-        return _broken_pipe()
-    except KeyboardInterrupt:
-        print("wayproof: interrupted; nothing was written", file=sys.stderr)
-        return 130
-    return status
-
-
-def _broken_pipe() -> int:
-    import os
-
-    # The reader went away (``| head``). Python would complain once more at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141
-=======
         yield
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
->>>>>>> main

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from wayproof.cli import say
 from wayproof.errors import InputError, OutputError
 from wayproof.text import clip, harmless
 
@@ -265,8 +266,6 @@ def _put(out: str, lines: Iterable[bytes]) -> None:
     if out != "-":
         write_whole(Path(out), lines)
         return
-    if sys.stdout is None:  # started with stdout closed
-        raise OutputError("there is no stdout to write to", mend="say --out FILE")
     try:
         sys.stdout.flush()
         for line in lines:
@@ -346,7 +345,7 @@ def _report(
 
 
 def _say(text: str) -> None:
-    print(harmless(clip(text, 500)), file=sys.stderr)
+    say(harmless(clip(text, 500)))
 
 
 # -- formats --------------------------------------------------------------------------
