@@ -35,6 +35,7 @@ import msgspec
 from wayproof._version import __version__
 from wayproof.canonical import MAX_SAFE_INTEGER, canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
+from wayproof.files import permissions
 from wayproof.text import quoted
 
 if TYPE_CHECKING:
@@ -208,8 +209,8 @@ class BundleWriter:
                 file=str(parent),
                 mend="make it first, or choose another --out",
             )
-        if not out.name:
-            raise OutputError("not a folder name", file=str(out))
+        if not out.name or _PARTIAL_MARK in out.name or out.name.endswith(_PREVIOUS_MARK):
+            raise OutputError("not a name for a result", file=str(out), mend="choose another --out")
         if self._previous.exists() and not os.path.lexists(out):
             self._previous.rename(out)  # a run died between its two renames
         _sweep(parent, out.name)
@@ -334,7 +335,7 @@ class BundleWriter:
         manifest_writer.write(canonical_bytes(msgspec.to_builtins(manifest)) + b"\n")
         manifest_writer.close()
         # mkdtemp makes private folders; a result is as readable as its neighbours.
-        self._partial.chmod(0o777 & ~_umask())
+        self._partial.chmod(permissions(0o777))
         self._swap_in()
         self._committed = True
         return manifest
@@ -352,12 +353,6 @@ class BundleWriter:
 
 def _storable(argument: str) -> str:
     return argument.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _surplus(folder: Path) -> str | None:

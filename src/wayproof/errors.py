@@ -12,9 +12,13 @@ Status 1 is no error: it says that something was measured and failed.
 
 from typing import ClassVar, Self
 
-from wayproof.text import harmless
+from wayproof.text import clip, harmless
 
 __all__ = ["InputError", "IntegrityError", "OutputError", "WayproofError"]
+
+
+_SHOWN_CHARS = 2000
+"""No part of a message is longer: what was found comes from outside."""
 
 
 class WayproofError(Exception):
@@ -72,12 +76,13 @@ class _LocatedError(WayproofError):
         place = ""
         if self.file is not None:
             place = self.file if self.line is None else f"{self.file}:{self.line}"
-        where = [part for part in (place, self.index, self.field) if part]
+        field = None if self.field is None else clip(self.field, _SHOWN_CHARS)
+        where = [part for part in (place, self.index, field) if part]
         text = ": ".join([", ".join(where), self.problem]) if where else self.problem
         if self.expected is not None:
-            text += f"; expected {self.expected}"
+            text += f"; expected {clip(self.expected, _SHOWN_CHARS)}"
         if self.found is not None:
-            text += f"; found {self.found}"
+            text += f"; found {clip(self.found, _SHOWN_CHARS)}"
         if self.mend is not None:
             text += f" ({self.mend})"
         return harmless(text)

@@ -157,7 +157,7 @@ def run_safely(command: Callable[[], int]) -> int:
         return 128 + ended.number
     except OSError as error:
         _let_go_of_stdout()
-        say(f"wayproof: {_shown(error.filename)} can't be written to ({error.strerror})")
+        say(f"wayproof: {_shown(error.filename)}: {error.strerror}")
         return 2
     except Exception as error:
         from wayproof.errors import WayproofError

@@ -1,15 +1,14 @@
 """``wayproof recovery``: run, reproduce, replay, generate."""
 
 import argparse
-import contextlib
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from wayproof.cli.progress import count_progress
-from wayproof.errors import InputError, IntegrityError, OutputError
+from wayproof.errors import InputError, IntegrityError
+from wayproof.files import whole_file
 
 if TYPE_CHECKING:
     from wayproof.recovery.generate import Recipe
@@ -350,7 +349,7 @@ def _generate(args: argparse.Namespace) -> int:
     recipe.parameters.check()
     done = 0
     with (
-        _whole_file(args.out, overwrite=args.overwrite) as file,
+        whole_file(args.out, overwrite=args.overwrite) as file,
         count_progress("making grids") as progress,
     ):
         for lines in suite_lines(recipe, processes=_processes(args.processes)):
@@ -396,31 +395,3 @@ def _recipe(args: argparse.Namespace) -> "Recipe":
             found=args.id,
         )
     return msgspec.structs.replace(recipe, suite_id=suite_id)
-
-
-@contextlib.contextmanager
-def _whole_file(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
-    """Yield a file that takes its place only when it is whole."""
-    if os.path.lexists(path) and not overwrite:
-        raise OutputError(
-            "already exists; nothing was written",
-            file=str(path),
-            mend="choose another --out, or say --overwrite",
-        )
-    if path.is_dir():
-        raise OutputError("is a folder", file=str(path), mend="choose another --out")
-    try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.partial-", delete=False
-        ) as file:
-            try:
-                yield file
-                file.close()
-                umask = os.umask(0o022)
-                os.umask(umask)
-                Path(file.name).chmod(0o666 & ~umask)
-                Path(file.name).replace(path)
-            finally:
-                Path(file.name).unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError("can't be written", file=str(path), found=str(error.strerror)) from None

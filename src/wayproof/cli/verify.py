@@ -1,7 +1,6 @@
 """``wayproof verify DIR``: check a bundle of any kind."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from wayproof.bundle import read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
+from wayproof.text import harmless
 
 # Each kind of bundle has a module with ``add_arguments(parser)`` and ``check(folder, args)``.
 _KINDS: dict[str, str] = {
@@ -36,6 +36,12 @@ def run(args: argparse.Namespace) -> int:
             expected=" or ".join(sorted(_KINDS)),
             found=manifest.kind,
         )
+    if manifest.kind != "fitness" and (args.tasks or args.packets):
+        raise InputError(
+            "--tasks and --packets are for fitness bundles",
+            file=str(args.bundle),
+            found=f"a bundle of kind {manifest.kind}",
+        )
     check: Callable[[], list[str]] = partial(
         import_module(module).check, args.bundle, manifest, args
     )
@@ -44,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     except IntegrityError as stale:
         raise located(stale, check) from None
     for line in check():
-        print(line, file=sys.stdout)
+        print(harmless(line))
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file
+from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import canonical_bytes, decode_record_line, record_bytes
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery.policies import CONTROL_SOURCES
@@ -396,7 +396,7 @@ def _checked_result(
 def _check_summary(folder: Path, manifest: Manifest, tally: Tally) -> None:
     path = folder / SUMMARY_NAME
     expected = record_bytes(tally.summary(manifest.files[RESULTS_NAME].sha256)) + b"\n"
-    data = path.read_bytes()
+    data = _summary_bytes(path)
     if data == expected:
         return
     field, wanted, found = _first_difference(expected, data)
@@ -407,6 +407,13 @@ def _check_summary(folder: Path, manifest: Manifest, tally: Tally) -> None:
         expected=quoted(wanted),
         found=quoted(found),
     )
+
+
+def _summary_bytes(path: Path) -> bytes:
+    try:
+        return read_small_file(path, "not a summary")
+    except InputError as error:
+        raise IntegrityError(error.problem, file=error.file, found=error.found) from None
 
 
 # -- for messages ---------------------------------------------------------------------

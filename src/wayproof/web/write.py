@@ -1,13 +1,10 @@
 """Pages to disk: a whole file, or a whole folder, or nothing."""
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from wayproof.bundle import BundleWriter, FileDigest
-from wayproof.errors import OutputError
+from wayproof.files import whole_file
 from wayproof.web.page import Page
 
 __all__ = ["write_file", "write_folder"]
@@ -39,33 +36,6 @@ def write_file(page: Page, out: Path, *, overwrite: bool) -> None:
     OutputError
         When the place can't be written to, or something stands there.
     """
-    if os.path.lexists(out) and not (overwrite and out.is_file()):
-        raise OutputError(
-            "already exists; nothing was written",
-            file=str(out),
-            mend="choose another --out"
-            if out.is_dir()
-            else "choose another --out, or say --overwrite",
-        )
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{out.name}.partial-", dir=out.parent)
-    except OSError as error:
-        raise OutputError("can't be written to", file=str(out.parent), found=str(error)) from None
-    partial = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for part in page.parts:
-                file.write(part)
-        partial.chmod(0o666 & ~_umask())
-        partial.replace(out)
-    except OSError as error:
-        raise OutputError("could not be written", file=str(out), found=str(error)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+    with whole_file(out, overwrite=overwrite) as file:
+        for part in page.parts:
+            file.write(part)
