@@ -209,10 +209,10 @@ def test_out_is_written_whole_or_not_at_all(
     out = tmp_path / "packets.jsonl"
     out.write_text("before")
 
-    def full(_: int) -> None:
+    def full(_: Path, __: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(Path, "replace", full)
     assert main(["capture", ONE, "--out", str(out)]) == 2
     assert out.read_text() == "before"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["packets.jsonl"]

@@ -1,8 +1,5 @@
 """JSON Lines written whole or not at all."""
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +7,7 @@ from typing import Any
 import msgspec
 
 from wayproof.errors import OutputError
+from wayproof.files import whole_file
 
 __all__ = ["json_line", "storable", "write_whole"]
 
@@ -41,33 +39,11 @@ def write_whole(path: Path, lines: Iterable[bytes]) -> None:
     OutputError
         When the place can't be written to; then ``path`` is as it was.
     """
-    if path.is_dir():
-        raise OutputError("is a folder", file=str(path), mend="choose another file")
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file() and not path.is_dir():
         _write_through(path, lines)  # a device or a named pipe: there is nothing to replace
         return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.partial-", dir=path.parent)
-    except OSError as error:
-        raise OutputError("can't be written to", file=str(path), found=error.strerror) from None
-    partial = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        partial.chmod(0o666 & ~mask)
-        partial.replace(path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        if isinstance(error, OSError):
-            raise OutputError(
-                "could not be written", file=str(path), found=error.strerror
-            ) from None
-        raise
+    with whole_file(path, overwrite=True) as file:
+        file.writelines(lines)
 
 
 def _write_through(path: Path, lines: Iterable[bytes]) -> None:
