@@ -192,6 +192,7 @@ CONTENDERS: dict[str, Callable[[Path], None]] = {
     "score, all files": scoring(),
     "score, --summary-only": scoring(summary_only=True),
     "score, all files, 2 processes": scoring(processes=2),
+    "score, --summary-only, 2 processes": scoring(processes=2, summary_only=True),
     "recall and precision, ours": recall_here,
     "recall and precision, pytrec_eval": recall_pytrec_eval,
 }

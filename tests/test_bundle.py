@@ -17,6 +17,7 @@ from wayproof.bundle import (
     read_manifest,
     verify_digests,
 )
+from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
 
 
@@ -149,7 +150,7 @@ def test_evidence_stays_in_its_folder(tmp_path: Path, name: str) -> None:
 def _edit(path: Path, change: Callable[[dict[str, object]], None]) -> None:
     manifest = json.loads(path.read_bytes())
     change(manifest)
-    path.write_text(json.dumps(manifest))
+    path.write_bytes(canonical_bytes(manifest) + b"\n")
 
 
 def test_edits_are_caught(tmp_path: Path) -> None:
@@ -273,3 +274,57 @@ def test_unknown_keys_do_not_ride_along_in_a_manifest(tmp_path: Path) -> None:
     _edit(tmp_path / "out" / "manifest.json", lambda manifest: manifest.update(approved_by="me"))
     with pytest.raises(InputError, match="approved_by"):
         read_manifest(tmp_path / "out")
+
+
+def test_a_bundle_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+    """A report written over the evidence it was made from would be the end of the evidence."""
+    out = tmp_path / "out"
+    _write(out)
+    with (
+        pytest.raises(OutputError, match="of this kind"),
+        BundleWriter(out, kind="report", overwrite=True),
+    ):
+        pytest.fail("it was let in")
+    assert (out / "results.jsonl").is_file()
+
+
+def test_nothing_is_written_into_a_bundle(tmp_path: Path) -> None:
+    """A result inside a bundle would break the bundle around it."""
+    _write(tmp_path / "out")
+    with pytest.raises(OutputError, match="inside a bundle"):
+        _write(tmp_path / "out" / "sub")
+    verify_digests(tmp_path / "out", read_manifest(tmp_path / "out"))
+
+
+def test_the_way_to_a_folder_may_lead_through_it(tmp_path: Path) -> None:
+    """`out/../out` is `out`, also while it is moved aside."""
+    _write(tmp_path / "out", b"first\n")
+    _write(tmp_path / "out" / ".." / "out", b"second\n", overwrite=True)
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"second\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("name", [".", "..", "x.wayproof-partial-1", ".x.wayproof-previous"])
+def test_names_that_mark_something_else_are_refused(tmp_path: Path, name: str) -> None:
+    """No result is born unreadable."""
+    (tmp_path / "in").mkdir()
+    with pytest.raises(OutputError):
+        _write(tmp_path / "in" / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_manifest_in_other_bytes_is_refused(tmp_path: Path) -> None:
+    """Spaces, duplicate keys and unsafe numbers have no place in evidence."""
+    _write(tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    data = path.read_bytes()
+    for other in (
+        data + b" ",
+        data.replace(b":", b": ", 1),
+        data.replace(b'"settings":{}', b'"settings":{"a":1,"a":2}'),
+        data.replace(b'"settings":{}', b'"settings":{"a":9007199254740993}'),
+    ):
+        assert other != data
+        path.write_bytes(other)
+        with pytest.raises((InputError, IntegrityError), match=r"manifest\.json"):
+            read_manifest(tmp_path / "out")

@@ -16,7 +16,7 @@ from pathlib import Path
 if __package__ in {None, ""}:  # run as a script: its own folder is on the path, not the project
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.pages import commands, decisions, failure_kinds, index, schemas
+from tools.pages import capture_formats, commands, decisions, failure_kinds, index, schemas
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "docs"
@@ -33,6 +33,7 @@ def pages(root: Path) -> dict[str, str]:
     }
     bodies = {f"{FOLDER}/reference/{name}": body for name, body in reference.items()}
     bodies[f"{FOLDER}/reference/index.md"] = index.body(reference)
+    bodies[f"{FOLDER}/capture/formats.md"] = capture_formats.body()
     bodies[f"{FOLDER}/decisions/README.md"] = decisions.body(root / FOLDER / "decisions")
     return {name: _page(body) for name, body in bodies.items()}
 

@@ -50,6 +50,7 @@ __all__ = [
     "digest_file",
     "read_manifest",
     "read_small_file",
+    "refuse_inside_bundle",
     "verify_digests",
 ]
 
@@ -187,7 +188,9 @@ class BundleWriter:
     """
 
     def __init__(self, out: Path, *, kind: str, overwrite: bool = False) -> None:
-        self._out = out
+        # `..` and links on the way are settled now, while the way still exists.
+        self._out = out.parent.resolve() / out.name if out.name not in {"", ".."} else out
+        self._shown = str(out)
         self._kind = kind
         self._overwrite = overwrite
         self._started = datetime.now(tz=UTC)
@@ -206,11 +209,14 @@ class BundleWriter:
         if not parent.is_dir():
             raise OutputError(
                 "the folder to write into doesn't exist",
-                file=str(parent),
+                file=str(Path(self._shown).parent),
                 mend="make it first, or choose another --out",
             )
-        if not out.name or _PARTIAL_MARK in out.name or out.name.endswith(_PREVIOUS_MARK):
-            raise OutputError("not a name for a result", file=str(out), mend="choose another --out")
+        if not _is_result_name(out.name):
+            raise OutputError(
+                "not a name for a result", file=self._shown, mend="choose another --out"
+            )
+        refuse_inside_bundle(parent, self._shown)
         if self._previous.exists() and not os.path.lexists(out):
             self._previous.rename(out)  # a run died between its two renames
         _sweep(parent, out.name)
@@ -231,15 +237,15 @@ class BundleWriter:
         if not self._overwrite:
             raise OutputError(
                 "already exists; nothing was written",
-                file=str(self._out),
+                file=self._shown,
                 mend="choose another --out, or say --overwrite",
             )
-        surplus = _surplus(self._out)
+        surplus = _surplus(self._out, self._kind)
         if surplus is not None:
             raise OutputError(
-                "exists and is not a wayproof bundle, so it is not overwritten",
-                file=str(self._out),
-                expected="a bundle that holds its own files and nothing else, or an empty folder",
+                "exists and is not a wayproof bundle of this kind, so it is not overwritten",
+                file=self._shown,
+                expected=f"a {self._kind} bundle with its own files alone, or an empty folder",
                 found=surplus,
                 mend="choose another --out",
             )
@@ -271,7 +277,7 @@ class BundleWriter:
             self._lock_fd = None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise OutputError(
-                "could not be written", file=str(self._out), found=error.strerror or str(error)
+                "could not be written", file=self._shown, found=error.strerror or str(error)
             ) from error
 
     # -- files ------------------------------------------------------------------------
@@ -344,7 +350,7 @@ class BundleWriter:
         previous = self._previous
         if os.path.lexists(self._out):
             if not self._overwrite:  # made by somebody else while we were working
-                raise OutputError("was made by another run meanwhile", file=str(self._out))
+                raise OutputError("was made by another run meanwhile", file=self._shown)
             shutil.rmtree(previous, ignore_errors=True)
             self._out.rename(previous)
         self._partial.rename(self._out)
@@ -355,8 +361,36 @@ def _storable(argument: str) -> str:
     return argument.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _surplus(folder: Path) -> str | None:
-    """Say what keeps a place from being replaced; None for a bundle or an empty folder."""
+def _is_result_name(name: str) -> bool:
+    """Tell whether a folder's name may be that of a result."""
+    return (
+        name not in {"", ".", ".."}
+        and _PARTIAL_MARK not in name
+        and not name.endswith(_PREVIOUS_MARK)
+    )
+
+
+def refuse_inside_bundle(folder: Path, shown: str) -> None:
+    """Refuse to write into a bundle: it holds its evidence and nothing else.
+
+    Raises
+    ------
+    OutputError
+        When ``folder`` is itself a bundle.
+    """
+    try:
+        read_manifest(folder)
+    except (InputError, IntegrityError):
+        return
+    raise OutputError(
+        "lies inside a bundle, which would not be whole any more",
+        file=shown,
+        mend="choose another --out",
+    )
+
+
+def _surplus(folder: Path, kind: str) -> str | None:
+    """Say what keeps a place from being replaced; None for such a bundle or an empty folder."""
     if folder.is_symlink():
         return "a link"
     if not folder.is_dir():
@@ -366,8 +400,10 @@ def _surplus(folder: Path) -> str | None:
         return None
     try:
         manifest = read_manifest(folder)
-    except InputError as error:
+    except (InputError, IntegrityError) as error:
         return error.problem
+    if manifest.kind != kind:
+        return f"a bundle of kind {quoted(manifest.kind)}"
     others = sorted(names - {MANIFEST_NAME, *manifest.files})
     return f"also {quoted(others[0])}" if others else None
 
@@ -430,6 +466,8 @@ def read_manifest(folder: Path) -> Manifest:
     InputError
         When ``folder`` is not a whole bundle: missing, still being written, left behind
         by a killed run, or without a readable manifest.
+    IntegrityError
+        When the manifest is readable but was edited: other bytes than its canonical form.
     """
     if not folder.is_dir():
         raise InputError("not a folder", file=str(folder), expected="a bundle's folder")
@@ -441,6 +479,16 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError("not a manifest", file=str(path), found=str(error)) from None
+    try:
+        canonical = canonical_bytes(msgspec.json.decode(data)) + b"\n"
+    except InputError as error:
+        raise error.at(file=str(path)) from None
+    if canonical != data:
+        raise IntegrityError(
+            "manifest is not in canonical form",
+            file=str(path),
+            mend="evidence files are never edited or re-formatted",
+        )
     if manifest.schema_version != SCHEMA_VERSION:
         raise InputError(
             "manifest of another version",

@@ -1,12 +1,12 @@
 """`wayproof verify`: no kind of bundle is a way around another's checks."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import pytest
 
 from conftest import RunWayproof
+from wayproof.canonical import canonical_bytes
 
 EVIL = "\x1b[2Jofficial\u202e"
 
@@ -27,7 +27,7 @@ def _as_report(folder: Path, files: dict[str, bytes]) -> None:
         "limits": [EVIL],
         "varies": {},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_bytes(canonical_bytes(manifest) + b"\n")
 
 
 def test_evidence_cannot_pass_as_a_report(tmp_path: Path, wayproof: RunWayproof) -> None:

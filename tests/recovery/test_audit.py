@@ -315,7 +315,7 @@ def test_a_manifest_claims_nothing_else(small: Path, capsys: pytest.CaptureFixtu
     (small / "manifest.json").write_bytes(before.replace(b",", b", ", 1))
     status, said = verify(small, capsys)
     assert status == 3
-    assert "manifest.json: not in canonical form" in said
+    assert "manifest.json: manifest is not in canonical form" in said
 
 
 def test_what_varies_may_vary(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -202,7 +202,7 @@ def test_an_edited_bundle_has_no_report(recovery: Path, tmp_path: Path) -> None:
 
 def remade(bundle: Path, name: str, old: bytes, new: bytes) -> Path:
     """Edit a file and its digest in the manifest."""
-    from wayproof.canonical import sha256_hex
+    from wayproof.canonical import canonical_bytes, sha256_hex
 
     data = (bundle / name).read_bytes()
     assert old in data
@@ -211,7 +211,7 @@ def remade(bundle: Path, name: str, old: bytes, new: bytes) -> Path:
     manifest = json.loads(path.read_text("utf-8"))
     data = (bundle / name).read_bytes()
     manifest["files"][name] = {"bytes": len(data), "sha256": sha256_hex(data)}
-    path.write_text(json.dumps(manifest))
+    path.write_bytes(canonical_bytes(manifest) + b"\n")
     return bundle
 
 

@@ -39,6 +39,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
+    "capture": Command("wayproof.cli.capture", "make packets from coding agents' logs"),
     "recovery": Command(
         "wayproof.cli.recovery", "measure verified recovery after a rejected action"
     ),

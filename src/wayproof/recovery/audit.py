@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file, read_small_file
-from wayproof.canonical import canonical_bytes, decode_record_line, record_bytes
+from wayproof.canonical import decode_record_line, record_bytes
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery.policies import CONTROL_SOURCES
 from wayproof.recovery.records import Result, ScenarioRecord, Step, Trace, trial_id
@@ -179,12 +179,6 @@ def _check_regular_files(folder: Path) -> None:
 
 def _check_manifest(folder: Path, manifest: Manifest) -> RunSettings:
     path = folder / MANIFEST_NAME
-    if canonical_bytes(msgspec.to_builtins(manifest)) + b"\n" != path.read_bytes():
-        raise IntegrityError(
-            "not in canonical form",
-            file=str(path),
-            expected="RFC 8785 bytes and one line feed",
-        )
     try:
         settings = msgspec.convert(manifest.settings, RunSettings)
     except msgspec.ValidationError as error:

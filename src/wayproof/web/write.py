@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from wayproof.bundle import BundleWriter, FileDigest
+from wayproof.bundle import BundleWriter, FileDigest, refuse_inside_bundle
 from wayproof.files import whole_file
 from wayproof.web.page import Page
 
@@ -36,6 +36,7 @@ def write_file(page: Page, out: Path, *, overwrite: bool) -> None:
     OutputError
         When the place can't be written to, or something stands there.
     """
+    refuse_inside_bundle(out.parent, str(out))
     with whole_file(out, overwrite=overwrite) as file:
         for part in page.parts:
             file.write(part)

@@ -1,0 +1,288 @@
+"""What an adapter is made of: its description, the head of a log, and where sessions go."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from wayproof.capture.lines import Source, clean_json
+from wayproof.capture.route import Route, SessionCutter, Tier
+from wayproof.capture.session import SessionInfo
+
+__all__ = [
+    "ABSENT",
+    "BAD_JSON",
+    "FIELDS",
+    "Format",
+    "Head",
+    "Knowledge",
+    "Sessions",
+    "decoded",
+    "first_byte",
+    "head_of",
+    "inner_json",
+    "is_document",
+    "text_of",
+    "word",
+]
+
+ABSENT = msgspec.Raw(b"")
+"""Default of a member that is decoded later, if at all."""
+
+BAD_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding can raise."""
+
+Knowledge = Literal["native", "derived", "unknown"]
+
+FIELDS: dict[str, str] = {
+    "first_contact": "first contact",
+    "selected": "selected artifacts",
+    "cwd": "working directory",
+    "wall_ms": "wall_ms",
+    "elapsed_ms": "elapsed_ms",
+    "error": "error",
+    "timed_out": "timed out",
+    "prompt": "prompt",
+    "subagent": "sub-agents",
+    "version": "agent version",
+}
+"""The fields of the formats table, with their column titles."""
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """A log format.
+
+    Attributes
+    ----------
+    name
+        What ``--format`` takes.
+    title
+        What people call it.
+    files
+        Where such logs lie, or what they are called.
+    versions
+        What was seen or read of it.
+    detected_by
+        What in its content tells it apart.
+    fields
+        For each of :data:`FIELDS`: ``native`` (the log has it), ``derived`` (worked out
+        from other fields or from text) or ``unknown``.
+    limits
+        What a packet from this format can't tell, in whole sentences.
+    """
+
+    name: str
+    title: str
+    files: str
+    versions: str
+    detected_by: str
+    fields: dict[str, Knowledge]
+    limits: tuple[str, ...] = ()
+
+
+class Head(msgspec.Struct, kw_only=True):
+    """The beginning of a log, for telling its format.
+
+    Attributes
+    ----------
+    kind
+        ``lines`` (one JSON value a line), ``document`` (one JSON value), ``both`` (one
+        value that stands on one line), ``zip``, ``text`` or ``empty``.
+    records
+        The first JSON objects, in order (``lines`` and ``both``).
+    document
+        The top-level value with its members undecoded (``document`` and ``both``): a
+        mapping, or a list of the first elements decoded.
+    text
+        The first lines as text (``text``).
+    """
+
+    kind: str
+    records: list[dict[str, Any]] = []
+    document: Mapping[str, msgspec.Raw] | None = None
+    elements: list[Any] | None = None
+    text: list[str] = []
+
+    def member(self, name: str) -> Any:
+        """Decode one member of the document; None where it isn't there."""
+        raw = (self.document or {}).get(name)
+        if raw is None:
+            return None
+        try:
+            return msgspec.json.decode(raw)
+        except BAD_JSON:
+            return None
+
+    def has(self, *names: str) -> bool:
+        """Whether the document has all these members."""
+        return self.document is not None and all(name in self.document for name in names)
+
+
+class Sessions:
+    """Where an adapter hands its events over, session by session.
+
+    Parameters
+    ----------
+    tier
+        Which selections are wanted.
+    timeline
+        Keep marks for ``inspect``.
+    """
+
+    def __init__(self, *, tier: Tier = "read", timeline: bool = False) -> None:
+        self.tier: Tier = tier
+        self.timeline = timeline
+        self._cutters: dict[str, SessionCutter] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._cutters
+
+    def of(self, key: str, *, prompts_logged: bool = True) -> SessionCutter:
+        """Return the cutter of a session, beginning it when it is new."""
+        cutter = self._cutters.get(key)
+        if cutter is None:
+            info = SessionInfo(key=key, prompts_logged=prompts_logged)
+            cutter = SessionCutter(info, tier=self.tier, timeline=self.timeline)
+            self._cutters[key] = cutter
+        return cutter
+
+    def drop(self, key: str) -> None:
+        """Forget a session that turned out to hold nothing."""
+        self._cutters.pop(key, None)
+
+    def cutters(self) -> Iterator[SessionCutter]:
+        """Yield the sessions in the order in which they first appeared."""
+        yield from self._cutters.values()
+
+    def routes(self) -> Iterator[Route]:
+        """Finish every session."""
+        for cutter in self._cutters.values():
+            yield cutter.finish()
+
+
+def first_byte(raw: msgspec.Raw) -> bytes:
+    """Return the first byte of undecoded JSON (``b""`` when it is absent), copying nothing."""
+    return memoryview(raw)[:1].tobytes()
+
+
+def decoded(raw: msgspec.Raw) -> Any:
+    """Decode a member; None where it is absent or broken."""
+    if raw is ABSENT:
+        return None
+    try:
+        return _loose.decode(raw)
+    except BAD_JSON:
+        documents, complete, _ = clean_json(bytes(raw))
+    return _loose.decode(documents[0]) if documents and complete else None
+
+
+def inner_json(value: Any) -> Any:
+    """Decode a JSON text that stands inside JSON; None where it is none, or no text."""
+    return (
+        decoded(msgspec.Raw(value.encode("utf-8", "replace"))) if isinstance(value, str) else None
+    )
+
+
+def word(value: Any) -> str:
+    """Return a text as it is and anything else as an empty one, for looking names up."""
+    return value if isinstance(value, str) else ""
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content: a string, or blocks with a ``text``."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(text for text in map(text_of, content) if text)
+    if isinstance(content, Mapping):
+        text = content.get("text")
+        return text if isinstance(text, str) else ""
+    return ""
+
+
+# -- the head -------------------------------------------------------------------------
+
+_HEAD_LINES = 200
+_HEAD_BYTES = 4 << 20
+_loose = msgspec.json.Decoder()
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def head_of(source: Source) -> Head:
+    """Read as much of a log as telling its format needs.
+
+    Raises
+    ------
+    InputError
+        When the file can't be read.
+    """
+    with source.open() as file:
+        start = file.read(4)
+    if start.startswith(b"PK\x03\x04"):
+        return Head(kind="zip")
+    lines = _first_lines(source)
+    if not lines:
+        return Head(kind="empty")
+    values = [_value(line) for line in lines]
+    first = lines[0].lstrip(b"\x00 \t\r\n")[:1]
+    if lines[0].strip() not in {b"[", b"{"} and any(isinstance(one, dict) for one in values):
+        head = Head(kind="lines", records=[one for one in values if isinstance(one, dict)])
+        return _document(source, head) if len(lines) == 1 else head
+    if first in {b"{", b"["}:
+        return _document(source, Head(kind="document"))
+    text = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines[:20]]
+    return Head(kind="text", text=text)
+
+
+def _first_lines(source: Source) -> list[bytes]:
+    """Return the first lines; problems met here are counted when the log is read."""
+    quiet = Source(source.path, name=source.name, problems=type(source.problems)())
+    lines: list[bytes] = []
+    size_bytes = 0
+    for _, line in quiet.lines():
+        lines.append(line)
+        size_bytes += len(line)
+        if len(lines) >= _HEAD_LINES or size_bytes >= _HEAD_BYTES:
+            break
+    return lines
+
+
+def is_document(source: Source) -> bool:
+    """Whether a log is one JSON document over several lines, and not JSON Lines."""
+    lines = _first_lines(source)[:20]
+    if len(lines) < 2:
+        return False
+    if lines[0].strip() in {b"[", b"{"}:
+        return True
+    return not any(isinstance(_value(line), dict) for line in lines)
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return _loose.decode(line)
+    except BAD_JSON:
+        pass
+    documents, complete, _ = clean_json(line) if len(line) <= _HEAD_BYTES else ([], False, "")
+    return _loose.decode(documents[0]) if documents and complete else None
+
+
+def _document(source: Source, head: Head) -> Head:
+    with source.open() as file:
+        data = file.read()
+    try:
+        return _filled(head, data)
+    except BAD_JSON:
+        documents, _, _ = clean_json(data)
+    try:
+        return _filled(head, documents[0]) if documents else head
+    except BAD_JSON:
+        return head
+
+
+def _filled(head: Head, data: bytes) -> Head:
+    kind = "both" if head.kind == "lines" else "document"
+    if data.lstrip()[:1] == b"[":
+        elements = [_loose.decode(one) for one in _list.decode(data)[:50]]
+        return Head(kind=kind, records=head.records, elements=elements)
+    return Head(kind=kind, records=head.records, document=_members.decode(data))

@@ -1,0 +1,318 @@
+"""What single commands do with files: which read, which search, which write.
+
+Tables first, then the few functions that read a command's words by them. A command that
+no table knows is a navigation call that selects nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+__all__ = [
+    "LISTERS",
+    "MAY_WRITE",
+    "READERS",
+    "SEARCHERS",
+    "SHELLS",
+    "WRAPPERS",
+    "Simple",
+    "positional",
+    "read_paths",
+    "script_of",
+    "unwrapped",
+    "writes",
+]
+
+
+class Simple(msgspec.Struct, frozen=True):
+    """A command's base name, its words (None: unknown), and where its output goes."""
+
+    name: str
+    words: tuple[str | None, ...] = ()
+    targets: tuple[tuple[str, str | None], ...] = ()
+    heredoc: bool = False
+
+
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"})
+
+WRAPPERS = {
+    "sudo": 0, "env": 0, "time": 0, "nohup": 0, "nice": 0, "command": 0, "builtin": 0,
+    "exec": 0, "stdbuf": 0, "xargs": 0, "timeout": 1, "gtimeout": 1, "caffeinate": 0,
+    "ionice": 0, "setsid": 0,
+}  # fmt: skip
+"""Commands that run another one: how many of their own operands come first."""
+_WRAPPER_VALUES = {
+    "sudo": {"-u", "-g", "-C", "-h"}, "env": {"-u", "-C", "-S"}, "nice": {"-n"},
+    "stdbuf": {"-i", "-o", "-e"}, "timeout": {"-s", "-k", "--signal", "--kill-after"},
+    "gtimeout": {"-s", "-k"}, "ionice": {"-c", "-n", "-p"},
+    "xargs": {"-n", "-I", "-P", "-d", "-L", "-a", "-E", "-s"},
+}  # fmt: skip
+
+SEARCHERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "git grep"})
+LISTERS = frozenset({"find", "fd", "fdfind", "ls", "dir", "git ls-files", "tree", "rg --files"})
+
+# Flags that take a value, for commands whose remaining words are files.
+_READER_VALUES: dict[str, frozenset[str]] = {
+    "cat": frozenset(),
+    "tac": frozenset({"-s"}),
+    "less": frozenset({"-p", "-P", "-x", "-y", "-z", "-j"}),
+    "more": frozenset({"-n"}),
+    "head": frozenset({"-n", "-c", "--lines", "--bytes"}),
+    "tail": frozenset({"-n", "-c", "--lines", "--bytes", "--pid", "-s"}),
+    "nl": frozenset({"-b", "-d", "-f", "-h", "-i", "-l", "-n", "-s", "-v", "-w"}),
+    "bat": frozenset({"-r", "--line-range", "-l", "--language", "--style", "--theme", "-H"}),
+    "batcat": frozenset({"-r", "--line-range", "-l", "--language", "--style", "--theme"}),
+    "zcat": frozenset(),
+    "od": frozenset({"-A", "-t", "-N", "-j", "-w"}),
+    "xxd": frozenset({"-l", "-s", "-c", "-g"}),
+    "Get-Content": frozenset({"-TotalCount", "-Tail", "-Head", "-Encoding", "-First", "-Last"}),
+    "gc": frozenset({"-TotalCount", "-Tail", "-Head", "-Encoding"}),
+}
+# The same, where the first word is a program and not a file.
+_PROGRAM_VALUES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "sed": (frozenset({"-e", "--expression", "-f", "--file", "-l"}), frozenset({"-e", "-f"})),
+    "awk": (frozenset({"-F", "-v", "-f"}), frozenset({"-f"})),
+    "gawk": (frozenset({"-F", "-v", "-f"}), frozenset({"-f"})),
+    "jq": (frozenset({"--arg", "--argjson", "-f", "--indent"}), frozenset({"-f"})),
+    "yq": (frozenset({"-o", "-p"}), frozenset()),
+}
+
+READERS = frozenset({*_READER_VALUES, *_PROGRAM_VALUES, "git"})
+"""Commands whose words :func:`read_paths` understands."""
+
+_WRITERS = frozenset({
+    "rm", "mv", "cp", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch", "truncate",
+    "dd", "install", "rsync", "unlink", "shred", "apply_patch", "applypatch", "ed", "sponge",
+    "tee", "Set-Content", "Add-Content", "Out-File", "New-Item", "Remove-Item", "Move-Item",
+    "Copy-Item", "Rename-Item", "isort", "black",
+})  # fmt: skip
+_GIT_WRITERS = frozenset({
+    "add", "am", "apply", "checkout", "cherry-pick", "clean", "commit", "merge", "mv", "pull",
+    "push", "rebase", "reset", "restore", "revert", "rm", "switch", "init",
+})  # fmt: skip
+_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
+# Commands that rewrite files only with a certain word among theirs.
+_IN_PLACE: dict[str, re.Pattern[str]] = {
+    "sed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
+    "gsed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
+    "perl": re.compile(r"-[a-zA-Z0-9]*i.*"),
+    "ruby": re.compile(r"-[a-zA-Z]*i.*"),
+    "yq": re.compile(r"-i|--inplace"),
+    "gofmt": re.compile(r"-w"),
+    "prettier": re.compile(r"-w|--write"),
+    "eslint": re.compile(r"--fix"),
+    "ruff": re.compile(r"--fix|format"),
+    "clang-format": re.compile(r"-i"),
+    "cargo": re.compile(r"fmt|fix"),
+    "find": re.compile(r"-delete"),
+}
+_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")  # noqa: S108 - recognised
+_AUTHORS = frozenset({"cat", "echo", "printf"})
+
+
+_SCRIPT_FLAG = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
+_HEAD_COUNT = re.compile(r"(?:^|\s)(?:-n\s*|--lines[= ]|-)(\d+)\b")
+_HEAD_OTHER = re.compile(r"(?:^|\s)(?:-c|--bytes|-n)")
+_SED_PRINT = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?\s*p")
+
+
+def script_of(words: Sequence[str]) -> str | None:
+    """Return SCRIPT of ``bash -lc SCRIPT`` (and of PowerShell's ``-Command``), else None."""
+    if len(words) < 3:
+        return None
+    name = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
+    if name not in SHELLS:
+        return None
+    for place, word in enumerate(words[1:-1], start=1):
+        if name in {"pwsh", "powershell"}:
+            if word.lower() in {"-command", "-c"}:
+                return " ".join(words[place + 1 :])
+        elif _SCRIPT_FLAG.fullmatch(word):
+            return words[place + 1]
+        elif not word.startswith("-"):
+            return None
+    return None
+
+
+def unwrapped(command: Simple) -> Simple:
+    """Open ``sudo``, ``timeout 5``, ``env A=1`` and their like."""
+    for _ in range(4):
+        own = WRAPPERS.get(command.name)
+        if own is None:
+            return command
+        words = list(command.words)
+        values = _WRAPPER_VALUES.get(command.name, set())
+        while words and words[0] is not None:
+            if words[0] in values:
+                del words[:2]
+            elif words[0].startswith("-") or (command.name == "env" and "=" in words[0]):
+                del words[0]
+            else:
+                break
+        del words[:own]
+        if not words or words[0] is None:
+            return command
+        name = words[0].replace("\\", "/").rsplit("/", 1)[-1]
+        command = Simple(name, tuple(words[1:]), command.targets, command.heredoc)
+    return command
+
+
+def positional(words: Sequence[str | None], values: frozenset[str]) -> list[str | None]:
+    """Return the words that are neither flags nor values of flags."""
+    found: list[str | None] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            found.extend(rest)
+        elif word is not None and word.startswith("-") and word != "-":
+            if word in values:
+                next(rest, None)
+        else:
+            found.append(word)
+    return found
+
+
+# -- reading --------------------------------------------------------------------------
+
+
+def read_paths(command: Simple) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    """Yield (path, line range) of each file that a reading command names."""
+    name, words = command.name, command.words
+    if name in _READER_VALUES:
+        files = positional(words, _READER_VALUES[name])
+        if command.heredoc or name == "tail":
+            lines = None
+        else:
+            lines = _head_lines(words) if name == "head" else None
+    elif name in _PROGRAM_VALUES and not _in_place(command):
+        values, gives_program = _PROGRAM_VALUES[name]
+        files = positional(words, values)
+        explicit = any(word in gives_program or word == "--expression" for word in words)
+        lines = _sed_lines(words) if name == "sed" else None
+        files = files if explicit else files[1:]
+    elif name == "git":
+        yield from _git_show(words)
+        return
+    else:
+        return
+    for file in files:
+        if file and file != "-" and not file.startswith("+"):
+            yield file, lines
+
+
+def _head_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
+    text = " ".join(word or "" for word in words)
+    found = _HEAD_COUNT.search(text)
+    if found is None:
+        return None if _HEAD_OTHER.search(text) else (1, 10)
+    return (1, int(found[1]))
+
+
+def _sed_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
+    for word in words:
+        found = _SED_PRINT.fullmatch(word or "")
+        if found:
+            return (int(found[1]), int(found[2] or found[1]))
+    return None
+
+
+def git_words(words: Sequence[str | None]) -> tuple[str | None, list[str | None], str | None]:
+    """Return a git command's verb, the words behind it, and the folder of ``-C``."""
+    folder: str | None = None
+    rest = list(words)
+    while rest and rest[0] is not None and rest[0].startswith("-"):
+        flag = rest.pop(0)
+        if flag in _GIT_VALUES and rest:
+            value = rest.pop(0)
+            folder = value if flag == "-C" else folder
+    return (rest[0] if rest else None), rest[1:], folder
+
+
+def _git_show(words: Sequence[str | None]) -> Iterator[tuple[str, None]]:
+    verb, rest, folder = git_words(words)
+    if verb in {"show", "cat-file"}:
+        for word in positional(rest, frozenset()):
+            revision, colon, path = (word or "").partition(":")
+            if colon and path and revision:
+                yield _under(folder, path), None
+    elif verb == "blame":
+        files = positional(rest, frozenset({"-L", "--since"}))
+        for word in files[-1:]:
+            if word:
+                yield _under(folder, word), None
+
+
+def _under(folder: str | None, path: str) -> str:
+    return path if folder is None or path.startswith("/") else f"{folder.rstrip('/')}/{path}"
+
+
+# -- writing --------------------------------------------------------------------------
+
+
+def _in_place(command: Simple) -> bool:
+    pattern = _IN_PLACE.get(command.name)
+    if pattern is None:
+        return False
+    return any(pattern.fullmatch(word or "") for word in command.words)
+
+
+def _tee(command: Simple) -> bool:
+    return any(word != "/dev/null" for word in positional(command.words, frozenset()))
+
+
+def _dd(command: Simple) -> bool:
+    return any((word or "").startswith("of=") for word in command.words)
+
+
+def _git(command: Simple) -> bool:
+    verb, rest, _ = git_words(command.words)
+    if verb == "stash":
+        return not rest or rest[0] not in {"list", "show"}
+    return verb in _GIT_WRITERS
+
+
+def _find(command: Simple) -> bool:
+    words = list(command.words)
+    for flag in ("-exec", "-execdir", "-ok"):
+        if flag in words:
+            inner = words[words.index(flag) + 1 :]
+            if inner and inner[0] and writes(Simple(inner[0], tuple(inner[1:]))):
+                return True
+    return _in_place(command)
+
+
+_SPECIAL: dict[str, Callable[[Simple], bool]] = {
+    "tee": _tee,
+    "dd": _dd,
+    "git": _git,
+    "find": _find,
+}
+
+
+MAY_WRITE = frozenset({*_WRITERS, *_IN_PLACE, *_SPECIAL, *WRAPPERS})
+"""Commands that :func:`writes` must look at; any other writes only through a redirection."""
+
+
+def writes(command: Simple) -> bool:
+    """Whether a command writes, moves or removes files, or its output goes into one."""
+    bare = unwrapped(command) if command.name in WRAPPERS else command
+    if bare.targets and any(_writes_file(bare, *target) for target in bare.targets):
+        return True
+    special = _SPECIAL.get(bare.name)
+    if special is not None:
+        return special(bare)
+    return bare.name in _WRITERS or (bare.name in _IN_PLACE and _in_place(bare))
+
+
+def _writes_file(command: Simple, operator: str, target: str | None) -> bool:
+    if target is None:
+        return not operator.endswith("&")
+    if target.startswith("/dev/") and not target.startswith("/dev/shm/"):  # noqa: S108
+        return False
+    if operator.endswith("&") and target.isdigit():
+        return False
+    # Output parked in a scratch folder is how agents page long results, not an edit;
+    # a text that is written there is one.
+    authored = command.heredoc or command.name in _AUTHORS
+    return authored or not target.startswith(_TEMPORARY)

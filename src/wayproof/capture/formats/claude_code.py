@@ -1,0 +1,554 @@
+"""Claude Code: session files, sub-agent files, and ``claude -p --output-format stream-json``.
+
+Each content block has a line of its own, several under one ``message.id``: calls of one
+message ran side by side. A resumed session repeats its history, so lines are told apart by
+``uuid`` and calls by their id. A sub-agent is an inline side chain in old logs and a file
+``<session>/subagents/agent-<id>.jsonl`` (or a sibling ``agent-<id>.jsonl``) in newer ones.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wayproof.capture.adapter import (
+    ABSENT,
+    BAD_JSON,
+    Format,
+    Head,
+    Sessions,
+    decoded,
+    first_byte,
+    word,
+)
+from wayproof.capture.clock import at_ms
+from wayproof.capture.injected import genuine
+from wayproof.capture.lines import Problems, Source
+from wayproof.capture.results import body_text, first_line, outcome_from_text
+from wayproof.capture.route import SessionCutter
+from wayproof.capture.session import (
+    MAIN_THREAD,
+    Answer,
+    Call,
+    Failure,
+    Named,
+    Outcome,
+    Prompt,
+    Result,
+    Spawn,
+)
+
+__all__ = ["FORMAT", "claims", "read"]
+
+FORMAT = Format(
+    name="claude-code",
+    title="Claude Code",
+    files="~/.claude/projects/<slug>/<session>.jsonl; claude -p --output-format stream-json",
+    versions="1.0.24 to 2.1 seen",
+    detected_by="lines with type, sessionId (session_id) and a message",
+    fields={
+        "first_contact": "native",
+        "selected": "native",
+        "cwd": "native",
+        "wall_ms": "native",
+        "elapsed_ms": "derived",
+        "error": "native",
+        "timed_out": "derived",
+        "prompt": "native",
+        "subagent": "native",
+        "version": "native",
+    },
+    limits=(
+        (
+            "Only some tools log a duration (Glob, Grep, WebFetch): a route with a Read or Bash "
+            "call has no wall_ms, and says how much of it was measured."
+        ),
+        "A time-out is read from the tool's own phrase.",
+    ),
+)
+
+_PROMPTING = frozenset({"user", "assistant"})
+_KNOWN = _PROMPTING | {
+    "summary", "file-history-snapshot", "progress", "attachment", "permission-mode",
+    "last-prompt", "queue-operation", "system", "result", "stream_event",
+}  # fmt: skip
+_RECENT = 4096
+
+
+class _Block(msgspec.Struct):
+    type: str | None = None
+    text: Raw = ABSENT
+    id: str | None = None
+    name: str | None = None
+    input: Raw = ABSENT
+    tool_use_id: str | None = None
+    content: Raw = ABSENT
+    is_error: bool | None = None
+
+
+class _Message(msgspec.Struct):
+    id: str | None = None
+    role: str | None = None
+    content: str | list[_Block] | UnsetType = UNSET
+
+
+class _Line(msgspec.Struct):
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None
+    sessionId: str | None = None
+    session_id: str | None = None
+    agentId: str | None = None
+    parent_tool_use_id: str | None = None
+    isSidechain: bool | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isApiErrorMessage: bool | None = None
+    cwd: str | None = None
+    version: str | None = None
+    claude_code_version: str | None = None
+    timestamp: str | int | float | None = None
+    message: _Message | None = None
+    toolUseResult: Raw = ABSENT
+    tool_use_result: Raw = ABSENT
+    is_error: bool | None = None
+    result: Raw = ABSENT
+
+
+class _File(msgspec.Struct):
+    filePath: str | None = None
+    startLine: int | None = None
+    numLines: int | None = None
+    totalLines: int | None = None
+
+
+class _ToolUseResult(msgspec.Struct):
+    filenames: list[str] | None = None
+    durationMs: float | None = None
+    durationSeconds: float | None = None
+    file: _File | None = None
+    mode: str | None = None
+    interrupted: bool | None = None
+    agentId: str | None = None
+    runId: str | None = None
+
+
+_line = msgspec.json.Decoder(_Line)
+_any = msgspec.json.Decoder()
+_tool_use_result = msgspec.json.Decoder(_ToolUseResult)
+
+
+def claims(head: Head) -> bool:
+    """Lines of a Claude Code session, however many summaries come first."""
+    for record in head.records[:100]:
+        kind = word(record.get("type"))
+        if kind == "summary" and "leafUuid" in record:
+            return True
+        named = "sessionId" in record or "session_id" in record
+        if named and kind and (kind in _KNOWN or "uuid" in record):
+            message = record.get("message")
+            if isinstance(message, dict) or kind not in _PROMPTING:
+                return True
+        if kind in _PROMPTING and "uuid" in record and isinstance(record.get("message"), dict):
+            return True
+    return False
+
+
+def read(source: Source, sessions: Sessions) -> None:
+    """Hand over the sessions of one file, its sub-agents' files included."""
+    reader = _Reader(source, sessions)
+    for number, line in source.records(_line):
+        reader.take(number, line)
+    reader.read_children()
+
+
+class _Thread(msgspec.Struct):
+    """What is remembered of a session while its file is read."""
+
+    seen: set[int]
+    last_uuid: str | None = None
+    chains: dict[str, str] = {}
+    spawned: set[str] = set()
+    events: dict[str, "_Events"] = {}
+
+
+class _Reader:
+    """One file's lines to events."""
+
+    def __init__(self, source: Source, sessions: Sessions) -> None:
+        self._source = source
+        self._sessions = sessions
+        self._cutters: dict[str, SessionCutter] = {}
+        self._threads: dict[str, _Thread] = {}
+        self._alone: str | None = None
+        self._begun = False
+        self._previous = ""
+
+    # -- which session, which thread --------------------------------------------------
+
+    def take(self, number: int, line: _Line) -> None:
+        """Take one line."""
+        if line.type is None:
+            self._source.bad(number, "an object without a type")
+            return
+        if line.type not in _PROMPTING:
+            if line.type in {"system", "result"}:
+                self._about_session(number, line)
+            return
+        if line.message is None or line.message.content is UNSET:
+            self._source.bad(number, "a message without content")
+            return
+        if not self._begun:
+            self._begin(line)
+        cutter = self._cutter(line)
+        memory = self._threads[cutter.info.key]
+        if cutter.closed:
+            memory.last_uuid = line.uuid or memory.last_uuid
+            memory.seen.clear()  # a session goes on from its last line; the rest only costs
+            return
+        if line.uuid is not None:
+            known = hash(line.uuid)
+            if known in memory.seen:
+                return
+            memory.seen.add(known)
+            memory.last_uuid = line.uuid
+        _describe(cutter, line)
+        thread = self._thread_of(cutter, memory, line)
+        events = memory.events.get(thread)
+        if events is None:
+            events = memory.events[thread] = _Events(cutter, thread)
+        events.take(number, line)
+
+    def _begin(self, line: _Line) -> None:
+        self._begun = True
+        if line.isSidechain and line.agentId and line.parentUuid is None:
+            self._alone = line.agentId  # a sub-agent's own file
+
+    def _cutter(self, line: _Line) -> SessionCutter:
+        session_id = line.sessionId or line.session_id or self._previous
+        cutter = self._cutters.get(session_id)
+        if cutter is None:
+            cutter = self._continued(line) or self._new(session_id, line)
+            self._cutters[session_id] = cutter
+        self._previous = session_id
+        return cutter
+
+    def _continued(self, line: _Line) -> SessionCutter | None:
+        """Return the session that a new id continues: its first line hangs on a known one."""
+        if line.parentUuid is None:
+            return None
+        for cutter in self._cutters.values():
+            memory = self._threads[cutter.info.key]
+            if line.parentUuid == memory.last_uuid or hash(line.parentUuid) in memory.seen:
+                return cutter
+        return None
+
+    def _new(self, session_id: str, line: _Line) -> SessionCutter:
+        key = f"{self._source.name}\0{session_id}"
+        # A stream from ``claude -p`` holds no prompt: it was an argument of the command.
+        cutter = self._sessions.of(key, prompts_logged=line.session_id is None)
+        cutter.info.session_id = session_id or None
+        if self._alone is not None:
+            cutter.info.parent_session = session_id or None
+            cutter.info.session_id = f"{session_id}/{self._alone}"
+        self._threads[key] = _Thread(seen=set())
+        return cutter
+
+    def _thread_of(self, cutter: SessionCutter, memory: _Thread, line: _Line) -> str:
+        """Return the thread of a line, telling the cutter when a new one begins."""
+        if line.parent_tool_use_id is not None:
+            self._spawn(cutter, memory, line.parent_tool_use_id, line, line.parent_tool_use_id)
+            return line.parent_tool_use_id
+        if not line.isSidechain or (line.agentId is not None and line.agentId == self._alone):
+            return MAIN_THREAD
+        name = line.agentId or memory.chains.get(line.parentUuid or "") or line.uuid or "sidechain"
+        if line.uuid is not None:
+            memory.chains[line.uuid] = name
+            if len(memory.chains) > _RECENT:
+                del memory.chains[next(iter(memory.chains))]
+        self._spawn(cutter, memory, name, line, None)
+        return name
+
+    def _spawn(
+        self, cutter: SessionCutter, memory: _Thread, name: str, line: _Line, call: str | None
+    ) -> None:
+        if name in memory.spawned:
+            return
+        memory.spawned.add(name)
+        prompt = _said(line.message.content) if line.message is not None else None
+        cutter.feed(Spawn(child=name, line=0, parent_call=call, prompt=prompt))
+
+    def _about_session(self, number: int, line: _Line) -> None:
+        """``system`` and ``result`` lines of a stream."""
+        if line.session_id is None and line.sessionId not in self._cutters:
+            return
+        if line.type == "system" and line.subtype != "init":
+            return
+        cutter = self._cutter(line)
+        _describe(cutter, line)
+        if line.type == "result" and (line.is_error or "error" in (line.subtype or "")):
+            text = decoded(line.result)
+            said = text if isinstance(text, str) and text else line.subtype or "error"
+            cutter.feed(Failure(error=first_line(said), line=number))
+
+    # -- sub-agents in files of their own ---------------------------------------------
+
+    def read_children(self) -> None:
+        """Read the files of the agents that the routes delegated to."""
+        for cutter in list(self._cutters.values()):
+            done: set[Path] = set()
+            for _ in range(8):  # a sub-agent may have sub-agents
+                files = [one for one in self._child_files(cutter) if one[1] not in done]
+                if not files:
+                    break
+                for name, path in files:
+                    done.add(path)
+                    self._read_child(cutter, name, path)
+
+    def _child_files(self, cutter: SessionCutter) -> Iterator[tuple[str, Path]]:
+        open_calls = list(cutter.undelegated())
+        session_id = cutter.info.parent_session or cutter.info.session_id
+        if not open_calls or not session_id or "/" in session_id or "\0" in session_id:
+            return
+        path = self._source.path
+        folders = [path.parent / path.stem / "subagents", path.parent / session_id / "subagents"]
+        if path.parent.name == "subagents":
+            folders.append(path.parent)
+        named = {step.child for step in open_calls if step.child and _is_name(step.child)}
+        for name in sorted(named):
+            files = (folder / f"agent-{name}.jsonl" for folder in (*folders, path.parent))
+            file = next((one for one in files if one.is_file()), None)
+            if file is not None:
+                yield name, file
+            for folder in folders:  # a workflow runs several agents
+                for one in _agent_files([folder / "workflows" / name]):
+                    yield name, one
+        if any(step.child is None for step in open_calls):
+            for file in _agent_files(folders):
+                name = file.stem.removeprefix("agent-")
+                if name not in named and file != path:
+                    yield name, file
+
+    def _read_child(self, cutter: SessionCutter, name: str, path: Path) -> None:
+        shown = (
+            str(Path(self._source.name).parent / path.relative_to(self._source.path.parent))
+            if path.is_relative_to(self._source.path.parent)
+            else str(path)
+        )
+        child = Source(path, name=shown, problems=self._source.problems)
+        begun = False
+        events = _Events(cutter, name)
+        for number, line in child.records(_line):
+            if line.type not in _PROMPTING or line.message is None:
+                continue
+            if line.message.content is UNSET:
+                child.bad(number, "a message without content")
+                continue
+            if not begun:
+                begun = True
+                prompt = _said(line.message.content)
+                parent = _meta_parent(path)
+                cutter.feed(
+                    Spawn(child=name, line=number, parent_call=parent, prompt=prompt, file=shown)
+                )
+            events.take(number, line)
+
+
+def _is_name(text: str) -> bool:
+    """Whether an agent's id may stand in a file name."""
+    return text.replace("-", "").replace("_", "").isalnum()
+
+
+def _agent_files(folders: list[Path]) -> Iterator[Path]:
+    for folder in dict.fromkeys(folders):
+        if folder.is_dir():
+            yield from sorted(folder.glob("agent-*.jsonl"))
+
+
+def _meta_parent(path: Path) -> str | None:
+    """Return the calling tool's id, where ``agent-<id>.meta.json`` has it."""
+    meta = path.with_suffix(".meta.json")
+    if not meta.is_file():
+        return None
+    value: Any = Source(meta, problems=Problems()).document(_any)
+    if isinstance(value, dict):
+        for key in ("toolUseId", "tool_use_id", "parentToolUseId", "toolUseID"):
+            if isinstance(value.get(key), str):
+                return str(value[key])
+    return None
+
+
+def _describe(cutter: SessionCutter, line: _Line) -> None:
+    info = cutter.info
+    if info.cwd is None and line.cwd:
+        info.cwd = line.cwd
+    if info.agent_version is None:
+        info.agent_version = line.version or line.claude_code_version
+
+
+def _said(content: str | list[_Block] | UnsetType) -> str:
+    if isinstance(content, list):
+        texts = [decoded(block.text) for block in content if block.type == "text"]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+class _Events:
+    """The lines of one thread to events."""
+
+    def __init__(self, cutter: SessionCutter, thread: str) -> None:
+        self._cutter = cutter
+        self._thread = thread
+
+    def take(self, number: int, line: _Line) -> None:
+        """Hand over the events of a line."""
+        content = line.message.content if line.message is not None else UNSET
+        time_ms = at_ms(line.timestamp)
+        if isinstance(content, list):
+            if line.type == "assistant":
+                self._assistant(number, line, content, time_ms)
+            else:
+                self._user(number, line, content, time_ms)
+        elif isinstance(content, str):
+            if line.type == "assistant":
+                self._answer(number, line, content, time_ms)
+            else:
+                self._prompt(number, line, content, time_ms)
+
+    def _prompt(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
+        if line.isMeta or line.isCompactSummary:
+            return
+        said = text.strip() if self._thread != MAIN_THREAD else genuine(text)
+        if said:
+            if self._thread == MAIN_THREAD and self._cutter.info.origin is None:
+                self._cutter.info.origin = line.uuid
+            self._cutter.feed(Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread))
+
+    def _answer(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
+        if line.isApiErrorMessage:
+            self._cutter.feed(Failure(error=first_line(text), line=number))
+        elif text.strip():
+            self._cutter.feed(Answer(text=text, line=number, at_ms=time_ms, thread=self._thread))
+
+    def _assistant(
+        self, number: int, line: _Line, blocks: list[_Block], time_ms: float | None
+    ) -> None:
+        for place, block in enumerate(blocks):
+            if block.type == "tool_use" and block.name:
+                self._cutter.feed(
+                    Call(
+                        call_id=block.id or f"line {number}.{place}",
+                        tool=block.name,
+                        arguments=_arguments(block.input),
+                        line=number,
+                        at_ms=time_ms,
+                        thread=self._thread,
+                        batch=line.message.id if line.message is not None else None,
+                        cwd=line.cwd,
+                    )
+                )
+            elif block.type == "text":
+                text = decoded(block.text)
+                if isinstance(text, str):
+                    self._answer(number, line, text, time_ms)
+
+    def _user(self, number: int, line: _Line, blocks: list[_Block], time_ms: float | None) -> None:
+        results = [block for block in blocks if block.type == "tool_result" and block.tool_use_id]
+        structured = _structured(line) if len(results) == 1 else None
+        for block in results:
+            child = self._child(line, block, structured)
+            self._cutter.feed(self._result(number, block, structured, time_ms, child))
+        said = _said(blocks)
+        if said:
+            self._prompt(number, line, said, time_ms)
+
+    def _child(self, line: _Line, block: _Block, structured: _ToolUseResult | None) -> str | None:
+        """Return the agent that did a delegated call's work: typed, or named in the text."""
+        if not self._cutter.delegates(block.tool_use_id or "", self._thread):
+            return None
+        if structured is not None and (structured.agentId or structured.runId):
+            return structured.agentId or structured.runId
+        if line.agentId and not line.isSidechain:
+            return line.agentId
+        found = re.search(r"\bagentId: ([\w-]{1,80})", body_text(block.content))
+        return found[1] if found else None
+
+    def _result(
+        self,
+        number: int,
+        block: _Block,
+        structured: _ToolUseResult | None,
+        time_ms: float | None,
+        child: str | None,
+    ) -> Result:
+        return Result(
+            call_id=block.tool_use_id or "",
+            line=number,
+            outcome=_outcome(block, structured),
+            at_ms=time_ms,
+            thread=self._thread,
+            files=_files(structured),
+            body=block.content,
+            child=child,
+        )
+
+
+def _arguments(raw: Raw) -> Any:
+    value = decoded(raw)
+    return value if isinstance(value, (dict, str)) else None
+
+
+def _structured(line: _Line) -> _ToolUseResult | None:
+    raw = line.toolUseResult if first_byte(line.toolUseResult) else line.tool_use_result
+    if first_byte(raw) != b"{":
+        return None
+    try:
+        return _tool_use_result.decode(raw)
+    except BAD_JSON:
+        return None
+
+
+def _outcome(block: _Block, structured: _ToolUseResult | None) -> Outcome:
+    duration_ms = None
+    if structured is not None:
+        duration_ms = structured.durationMs
+        if duration_ms is None and structured.durationSeconds is not None:
+            duration_ms = structured.durationSeconds * 1000
+        if duration_ms is not None and not 0 <= duration_ms < 1e12:
+            duration_ms = None
+    if block.is_error:
+        read = outcome_from_text(body_text(block.content), ok=False)
+        return msgspec.structs.replace(read, duration_ms=duration_ms)
+    if structured is not None and structured.interrupted:
+        read = outcome_from_text(body_text(block.content), ok=False)
+        refused = not read.timed_out
+        return Outcome(ok=None, refused=refused, timed_out=read.timed_out, duration_ms=duration_ms)
+    return _FINE if duration_ms is None else Outcome(ok=True, duration_ms=duration_ms)
+
+
+_FINE = Outcome(ok=True)
+
+
+def _files(structured: _ToolUseResult | None) -> tuple[Named, ...] | None:
+    if structured is None:
+        return None
+    file = structured.file
+    if file is not None and file.filePath:
+        return (Named("read", file.filePath, _lines(file)),)
+    if structured.filenames is None:
+        return None
+    if structured.mode == "content" and not structured.filenames:
+        return None  # the names stand only in the text
+    tier = "listed" if structured.mode is None else "matched"
+    return tuple(Named(tier, name) for name in structured.filenames)
+
+
+def _lines(file: _File) -> tuple[int, int] | None:
+    start, count = file.startLine, file.numLines
+    if start is None or count is None or count < 1 or start < 1 or count == file.totalLines:
+        return None
+    return (start, start + count - 1)

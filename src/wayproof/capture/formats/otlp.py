@@ -1,0 +1,454 @@
+"""OTLP/JSON spans with OpenTelemetry's GenAI attributes.
+
+One request (``resourceSpans``) a line, or one document. A span is written when it *ends*,
+so the order of a file is the order of completion: calls are put in order by the start time
+that every span must carry, unless a span of the conversation has none; then the file's
+order stands. Content capture may be off: then a call has no arguments and the first contact
+is null, with the reason.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from wayproof.capture.adapter import Format, Head, Sessions, inner_json, is_document, text_of, word
+from wayproof.capture.injected import genuine
+from wayproof.capture.lines import Source
+from wayproof.capture.results import body_text, first_line, outcome_from_text
+from wayproof.capture.route import SessionCutter
+from wayproof.capture.session import (
+    MAIN_THREAD,
+    Answer,
+    Call,
+    Failure,
+    Outcome,
+    Prompt,
+    Result,
+    Spawn,
+)
+from wayproof.capture.tools import tool_of
+
+__all__ = ["FORMAT", "claims", "read"]
+
+FORMAT = Format(
+    name="otlp",
+    title="OpenTelemetry GenAI spans (OTLP/JSON)",
+    files="the Collector's file exporter, one request a line; one JSON request",
+    versions="semantic conventions with gen_ai.operation.name (1.28 and later)",
+    detected_by="resourceSpans (resource_spans)",
+    fields={
+        "first_contact": "native",
+        "selected": "derived",
+        "cwd": "unknown",
+        "wall_ms": "native",
+        "elapsed_ms": "native",
+        "error": "native",
+        "timed_out": "derived",
+        "prompt": "native",
+        "subagent": "native",
+        "version": "native",
+    },
+    limits=(
+        (
+            "Arguments, results and prompts are there only with content capture on; without it "
+            "the first contact is null (arguments_not_logged)."
+        ),
+        "No working directory: say --repo-root where tools were given absolute paths.",
+    ),
+)
+
+
+class _Value(msgspec.Struct):
+    stringValue: str | None = None
+    boolValue: bool | None = None
+    intValue: int | str | None = None
+    doubleValue: float | str | None = None
+    arrayValue: "_Array | None" = None
+    kvlistValue: "_List | None" = None
+    string_value: str | None = None
+
+
+class _Pair(msgspec.Struct):
+    key: str = ""
+    value: _Value | None = None
+
+
+class _Array(msgspec.Struct):
+    values: list[_Value] = []
+
+
+class _List(msgspec.Struct):
+    values: list[_Pair] = []
+
+
+class _Status(msgspec.Struct):
+    code: int | str | None = None
+    message: str | None = None
+
+
+class _SpanEvent(msgspec.Struct):
+    name: str | None = None
+    attributes: list[_Pair] = []
+
+
+class _Span(msgspec.Struct):
+    traceId: str | None = None
+    spanId: str | None = None
+    parentSpanId: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    parent_span_id: str | None = None
+    name: str | None = None
+    startTimeUnixNano: int | str | None = None
+    endTimeUnixNano: int | str | None = None
+    start_time_unix_nano: int | str | None = None
+    end_time_unix_nano: int | str | None = None
+    attributes: list[_Pair] = []
+    events: list[_SpanEvent] = []
+    status: _Status | None = None
+
+
+class _Scope(msgspec.Struct):
+    spans: list[_Span] = []
+
+
+class _Resource(msgspec.Struct):
+    attributes: list[_Pair] = []
+
+
+class _ResourceSpans(msgspec.Struct):
+    resource: _Resource | None = None
+    scopeSpans: list[_Scope] = []
+    scope_spans: list[_Scope] = []
+    instrumentationLibrarySpans: list[_Scope] = []
+
+
+class _Request(msgspec.Struct):
+    resourceSpans: list[_ResourceSpans] | None = None
+    resource_spans: list[_ResourceSpans] | None = None
+
+
+_KEPT_CHARS = 1 << 14
+_request = msgspec.json.Decoder(_Request)
+_requests_in_list = msgspec.json.Decoder(list[_Request])
+
+
+class _Seen(msgspec.Struct, kw_only=True):
+    """A GenAI span, reduced to what a route needs."""
+
+    order: int
+    line: int
+    span_id: str
+    parent: str
+    trace: str
+    conversation: str | None
+    operation: str
+    tool: str
+    arguments: Any
+    result: Any
+    prompt: str | None
+    answer: str | None
+    error_type: str
+    start_ns: int | None
+    end_ns: int | None
+    error: str | None
+    version: str | None
+
+
+def claims(head: Head) -> bool:
+    """Tell requests in lines, or one request as a document."""
+    if any(head.has(key) for key in ("resourceSpans", "resource_spans")):
+        return True
+    listed = [one for one in head.elements or [] if isinstance(one, dict)]
+    requests = (*head.records[:20], *listed[:20])
+    return any("resourceSpans" in one or "resource_spans" in one for one in requests)
+
+
+def read(source: Source, sessions: Sessions) -> None:
+    """Hand over one session for each conversation."""
+    spans: list[_Seen] = []
+    for number, request in _requests(source):
+        found = request.resourceSpans or request.resource_spans
+        if found is None:
+            source.bad(number, "an object without resourceSpans")
+            continue
+        for resource in found:
+            spans.extend(_genai(resource, number, len(spans)))
+    for key, group in _conversations(spans).items():
+        cutter = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
+        cutter.info.session_id = key
+        cutter.info.started_ms = min(
+            (one.start_ns / 1e6 for one in group if one.start_ns), default=None
+        )
+        cutter.info.agent_version = next((one.version for one in group if one.version), None)
+        for event in _Conversation(group, cutter).events():
+            cutter.feed(event)
+
+
+def _requests(source: Source) -> Iterator[tuple[int, _Request]]:
+    with source.open() as file:
+        is_list = file.read(1 << 12).lstrip()[:1] == b"["
+    if is_list:
+        listed: list[_Request] | None = source.document(_requests_in_list)
+        yield from enumerate(listed or [], start=1)
+        return
+    if is_document(source):
+        request = source.document(_request)
+        if request is not None:
+            yield 1, request
+        return
+    yield from source.records(_request)
+
+
+# -- spans ----------------------------------------------------------------------------
+
+
+def _plain(value: _Value | None, depth: int = 0) -> Any:
+    if value is None or depth > 40:
+        return None
+    for plain in (value.stringValue, value.string_value, value.boolValue):
+        if plain is not None:
+            return plain
+    if value.intValue is not None or value.doubleValue is not None:
+        return value.doubleValue if value.intValue is None else _integer(value.intValue)
+    if value.arrayValue is not None:
+        return [_plain(one, depth + 1) for one in value.arrayValue.values]
+    if value.kvlistValue is not None:
+        return {one.key: _plain(one.value, depth + 1) for one in value.kvlistValue.values}
+    return None
+
+
+def _integer(value: int | str | None) -> int | None:
+    if isinstance(value, str):
+        return int(value) if value.strip().lstrip("-").isdecimal() and len(value) < 25 else None
+    return value
+
+
+def _named(pairs: list[_Pair]) -> dict[str, Any]:
+    return {pair.key: _plain(pair.value) for pair in pairs}
+
+
+def _genai(resource: _ResourceSpans, number: int, count: int) -> Iterator[_Seen]:
+    about = _named(resource.resource.attributes) if resource.resource is not None else {}
+    version = about.get("service.version")
+    scopes = (*resource.scopeSpans, *resource.scope_spans, *resource.instrumentationLibrarySpans)
+    for scope in scopes:
+        for span in scope.spans:
+            seen = _seen(span, number, count, version if isinstance(version, str) else None)
+            if seen is not None:
+                count += 1
+                yield seen
+
+
+_SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id", "thread.id")
+
+
+def _seen(span: _Span, number: int, order: int, version: str | None) -> _Seen | None:
+    attributes = _named(span.attributes) | _from_events(span)
+    operation = attributes.get("gen_ai.operation.name")
+    if not isinstance(operation, str):
+        if "gen_ai.tool.name" not in attributes:
+            return None
+        operation = "execute_tool"
+    conversation = next((attributes[key] for key in _SESSION_KEYS if attributes.get(key)), None)
+    return _Seen(
+        order=order,
+        line=number,
+        span_id=(span.spanId or span.span_id or f"span {order}").lower(),
+        parent=(span.parentSpanId or span.parent_span_id or "").lower(),
+        trace=(span.traceId or span.trace_id or "").lower(),
+        conversation=str(conversation) if conversation is not None else None,
+        operation=operation,
+        tool=str(attributes.get("gen_ai.tool.name") or operation),
+        arguments=_decoded(attributes.get("gen_ai.tool.call.arguments")),
+        result=_kept(_decoded(attributes.get("gen_ai.tool.call.result"))),
+        prompt=next(iter(_messages(attributes.get("gen_ai.input.messages"), "user")), None),
+        answer=next(
+            reversed(_messages(attributes.get("gen_ai.output.messages"), "assistant")), None
+        ),
+        error_type=str(attributes.get("error.type") or "").lower(),
+        start_ns=_integer(span.startTimeUnixNano or span.start_time_unix_nano),
+        end_ns=_integer(span.endTimeUnixNano or span.end_time_unix_nano),
+        error=_error(span, attributes),
+        version=version,
+    )
+
+
+def _from_events(span: _Span) -> dict[str, Any]:
+    """Messages may stand in an event's attributes instead of the span's."""
+    wanted = {"gen_ai.input.messages", "gen_ai.output.messages"}
+    return {
+        key: value
+        for event in span.events
+        for key, value in _named(event.attributes).items()
+        if key in wanted
+    }
+
+
+def _error(span: _Span, attributes: Mapping[str, Any]) -> str | None:
+    kind = attributes.get("error.type")
+    status = span.status
+    failed = status is not None and status.code in {2, "2", "STATUS_CODE_ERROR", "ERROR"}
+    if not failed and not kind:
+        return None
+    message = status.message if status is not None else None
+    return message or (str(kind) if kind else "status code 2")
+
+
+def _conversations(spans: list[_Seen]) -> dict[str, list[_Seen]]:
+    """Group by conversation; a span without one belongs to its trace's, if that has one."""
+    by_trace: dict[str, str] = {}
+    for span in spans:
+        if span.conversation is not None and span.trace:
+            by_trace.setdefault(span.trace, span.conversation)
+    groups: dict[str, list[_Seen]] = {}
+    for span in spans:
+        key = span.conversation or by_trace.get(span.trace) or span.trace or "unnamed"
+        groups.setdefault(key, []).append(span)
+    return groups
+
+
+# -- one conversation -----------------------------------------------------------------
+
+
+class _Conversation:
+    """The spans of one conversation to events in call order."""
+
+    def __init__(self, spans: list[_Seen], cutter: SessionCutter) -> None:
+        if all(span.start_ns for span in spans):
+            spans = sorted(spans, key=lambda span: (span.start_ns or 0, span.order))
+        self._spans = spans
+        self._by_id = {span.span_id: span for span in spans}
+        self._cutter = cutter
+
+    def events(self) -> Iterator[Any]:
+        """Yield events, each tool call with its result."""
+        batch, ends_ns = 0, -1
+        for span in self._spans:
+            thread = self._thread(span)
+            if span.operation == "execute_tool":
+                if span.start_ns is None or span.start_ns >= ends_ns:
+                    batch += 1
+                    ends_ns = -1
+                ends_ns = max(ends_ns, span.end_ns or -1)
+                yield from _tool(span, thread, f"{batch}" if span.start_ns else None)
+            elif span.operation in {"chat", "invoke_agent", "text_completion", "generate_content"}:
+                yield from self._spoken(span, thread)
+        yield from self._failed()
+
+    def _thread(self, span: _Seen) -> str:
+        """Return the delegating tool span that a span lies under, if any."""
+        parent, hops = self._by_id.get(span.parent), 0
+        while parent is not None and hops < 100:
+            if parent.operation == "execute_tool" and _delegates(parent):
+                return parent.span_id
+            parent, hops = self._by_id.get(parent.parent), hops + 1
+        return MAIN_THREAD
+
+    def _spoken(self, span: _Seen, thread: str) -> Iterator[Any]:
+        said = genuine(span.prompt or "")
+        if said and thread == MAIN_THREAD and self._first_prompt:
+            self._first_prompt = False
+            yield Prompt(text=said, line=span.line, at_ms=_ms(span.start_ns), thread=thread)
+        if span.answer and span.operation != "invoke_agent":
+            yield Answer(text=span.answer, line=span.line, at_ms=_ms(span.end_ns), thread=thread)
+
+    _first_prompt = True
+
+    def _failed(self) -> Iterator[Failure]:
+        """Yield the outermost agent's own error, which is the session's."""
+        for span in self._spans:
+            outermost = span.parent not in self._by_id
+            if span.operation == "invoke_agent" and outermost and span.error is not None:
+                timed_out = "timeout" in span.error.lower()
+                yield Failure(error=span.error, line=span.line, timed_out=timed_out)
+
+
+def _delegates(span: _Seen) -> bool:
+    return tool_of(span.tool).purpose == "delegate"
+
+
+def _ms(nanoseconds: int | None) -> float | None:
+    return nanoseconds / 1e6 if nanoseconds else None
+
+
+def _tool(span: _Seen, thread: str, batch: str | None) -> Iterator[Any]:
+    if _delegates(span):
+        yield Spawn(child=span.span_id, line=span.line, parent_call=span.span_id)
+    yield Call(
+        call_id=span.span_id,
+        tool=span.tool,
+        arguments=span.arguments if isinstance(span.arguments, (dict, str)) else None,
+        line=span.line,
+        at_ms=_ms(span.start_ns),
+        thread=thread,
+        batch=batch,
+    )
+    if not span.end_ns:
+        return  # never ended: unknown
+    yield Result(
+        call_id=span.span_id,
+        line=span.line,
+        outcome=_outcome(span),
+        at_ms=_ms(span.end_ns),
+        thread=thread,
+        body=span.result,
+    )
+
+
+def _kept(result: Any) -> str:
+    """Bound a result's text: spans wait in memory until their order is known."""
+    text = (
+        result if isinstance(result, str) else body_text(msgspec.Raw(msgspec.json.encode(result)))
+    )
+    return text[:_KEPT_CHARS]
+
+
+def _outcome(span: _Seen) -> Outcome:
+    duration_ms = None
+    if span.start_ns and span.end_ns and span.end_ns >= span.start_ns:
+        duration_ms = round((span.end_ns - span.start_ns) / 1e6, 3)
+    if span.error is None:
+        return Outcome(ok=True, duration_ms=duration_ms)
+    read = outcome_from_text(span.result or span.error, ok=False)
+    kind = span.error_type
+    if read.refused or "reject" in kind or "denied" in kind:
+        return Outcome(refused=True, duration_ms=duration_ms)
+    timed_out = read.timed_out or "timeout" in kind or "deadline" in kind
+    return Outcome(
+        ok=False,
+        exit_code=read.exit_code,
+        timed_out=timed_out,
+        duration_ms=duration_ms,
+        error=first_line(span.error),
+    )
+
+
+def _decoded(value: Any) -> Any:
+    """Attributes may be JSON texts."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        inner = inner_json(value)
+        return value if inner is None else inner
+    return value
+
+
+def _messages(value: Any, role: str) -> list[str]:
+    messages = _decoded(value)
+    texts: list[str] = []
+    for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, Mapping) or message.get("role") != role:
+            continue
+        parts = message.get("parts", message.get("content"))
+        if isinstance(parts, list):
+            said = [
+                str(part.get("content") or part.get("text") or "")
+                for part in parts
+                if isinstance(part, Mapping) and word(part.get("type")) in {"text", ""}
+            ]
+            text = "\n".join(one for one in said if one)
+        else:
+            text = text_of(parts)
+        if text.strip():
+            texts.append(text[:_KEPT_CHARS])
+    return texts

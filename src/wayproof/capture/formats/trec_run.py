@@ -1,0 +1,47 @@
+"""TREC run files: a ranked list is a packet without a command."""
+
+from wayproof.capture.adapter import Format, Head, Sessions
+from wayproof.capture.lines import Source
+from wayproof.capture.trec import RankedTopic, looks_like_run, read_run
+
+__all__ = ["FORMAT", "claims", "read"]
+
+FORMAT = Format(
+    name="trec-run",
+    title="TREC run",
+    files="run files: topic Q0 document rank score tag",
+    versions="six columns, as trec_eval reads them",
+    detected_by="lines of six columns with a number in the fifth",
+    fields={
+        "first_contact": "unknown",
+        "selected": "native",
+        "cwd": "unknown",
+        "wall_ms": "unknown",
+        "elapsed_ms": "unknown",
+        "error": "unknown",
+        "timed_out": "unknown",
+        "prompt": "unknown",
+        "subagent": "unknown",
+        "version": "unknown",
+    },
+    limits=("A ranked list has no command: first contact is null (ranked_list).",),
+)
+
+
+def claims(head: Head) -> bool:
+    """Text in six columns."""
+    return head.kind == "text" and looks_like_run(head.text)
+
+
+def read(source: Source, sessions: Sessions) -> None:
+    """Hand over a session without events for each topic."""
+    for topic in read_run(source):
+        _session(source, sessions, topic)
+
+
+def _session(source: Source, sessions: Sessions, topic: RankedTopic) -> None:
+    cutter = sessions.of(f"{source.name}\0{topic.topic}", prompts_logged=False)
+    cutter.info.session_id = topic.topic
+    cutter.info.part = topic.tag
+    cutter.info.ranked = tuple(topic.documents)
+    cutter.info.ranked_line = topic.line

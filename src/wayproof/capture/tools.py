@@ -1,0 +1,231 @@
+"""What a tool is for, by its name, and which files its input names.
+
+The lists here are the whole of what is known; any other tool, MCP tools included, is a
+navigation call that selects nothing. Names are compared without their namespace
+(``functions.``, ``mcp__server__``) and without regard to case, ``_`` and ``-``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from wayproof.capture.session import Named
+
+__all__ = ["Purpose", "Tool", "command_of", "folder_of", "named_files", "tool_of"]
+
+Purpose = Literal[
+    "read", "matched", "listed", "search", "shell", "mutation", "plan", "delegate", "answer",
+    "other",
+]  # fmt: skip
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool's bare name and purpose.
+
+    ``matched`` and ``listed`` tools give files in their results; ``other`` tools navigate
+    in ways that no table knows.
+    """
+
+    name: str
+    purpose: Purpose
+
+
+_NAMES: dict[Purpose, str] = {
+    "read": """
+        read readfile getfile view viewfile open openfile cat readtextfile readmanyfiles
+        readmultiplefiles readlines notebookread getfilecontents fileread readdocument
+        viewrange goto readmediafile viewcode viewfileoutline readfilerange viewimage
+        retrievefile loadfile
+    """,
+    "matched": """
+        grep searchfilecontent grepsearch codesearch codebasesearch searchcode searchfiles
+        searchdir searchfile semanticsearch textsearch ripgrep searchtext searchcodebase
+        searchforpattern greptool grepfiles findreferences symbolsearch search
+    """,
+    "listed": """
+        glob ls listdir listdirectory listfiles find findfile findfiles findbyname filesearch
+        directorytree tree listdirectorywithsizes list listcode globtool viewdirectory
+    """,
+    "shell": """
+        bash shell execcommand localshell localshellcall runshellcommand terminal executebash
+        runcommand runinterminal runterminalcommand runterminalcmd containerexec
+        executecommand commandexecution cmdrun cmd exec shellcommand bashtool powershell
+        runbash unifiedexec bashsession executeshell bashcommand sh terminaltool powershelltool
+    """,
+    "mutation": """
+        edit write multiedit notebookedit applypatch createfile editfile replace writefile
+        insert inserteditintofile replacestringinfile multireplacestringinfile deletefile
+        movefile renamefile create append strreplace writetofile replaceinfile editnotebook
+        editnotebookfile filechange fileedit filewrite patch applydiff createdirectory
+        copyfile removefile writetextfile edittextfile insertline undoedit
+        replacefilecontent multireplacefilecontent writenewfile searchreplace searchandreplace
+        applyedit smartedit
+    """,
+    "plan": """
+        todowrite todoread updateplan exitplanmode enterplanmode askuserquestion think
+        tasktracker tasktrack sequentialthinking askuser requestuserinput setmode switchmode
+        newplan writetodos taskcreate taskupdate tasklist taskget planmode managetodolist
+        setgoal updategoal creategoal getgoal askfollowupquestion togglemode agentthink
+        reportintent updatetodos askquestions
+    """,
+    "delegate": """
+        task agent spawnagent delegate runsubagent dispatchagent newtask subagent invokeagent
+        delegatetoagent callagent startagent handoff agentdelegate codebaseinvestigator
+        explore delegatetask workflow
+    """,
+    "answer": """
+        finish submit finalanswer attemptcompletion complete completetask exit taskcomplete
+        marktaskcomplete agentfinish
+    """,
+}
+_PURPOSES: dict[str, Purpose] = {
+    name: purpose for purpose, names in _NAMES.items() for name in names.split()
+}
+# One tool, several verbs: purpose by the input's ``command``.
+_EDITORS = frozenset({
+    "strreplaceeditor", "strreplacebasededittool", "fileeditor", "texteditor", "editanthropic",
+    "editor", "strreplacebasededittool20250728", "texteditor20250124",
+})  # fmt: skip
+_VIEWING = frozenset({"view", "open", "read", "view_range", "cat"})
+_NAMESPACE = re.compile(
+    r"^(?:mcp__.*?__|mcp_[a-z0-9]+_(?=.*_)|functions?[.:/]|default_api[.:])", re.IGNORECASE
+)
+
+_PATH_KEYS = (
+    "file_path", "path", "filePath", "absolute_path", "abs_path", "filename", "file_name", "file",
+    "target_file", "relative_path", "relative_workspace_path", "uri", "notebook_path",
+    "TargetFile", "AbsolutePath", "filepath", "fileName", "File",
+)  # fmt: skip
+_PATHS_KEYS = ("paths", "files", "file_paths", "filePaths", "filenames", "targets")
+_COMMAND_KEYS = (
+    "command",
+    "cmd",
+    "script",
+    "CommandLine",
+    "code",
+    "commandLine",
+    "keystrokes",
+    "input",
+)
+_FOLDER_KEYS = ("workdir", "cwd", "working_directory", "directory", "dir_path", "Cwd", "dir")
+_START_KEYS = ("offset", "start_line", "startLine", "start_line_one_indexed", "line_number",
+               "StartLine", "startLineNumberBaseOne", "line_start", "start")  # fmt: skip
+_END_KEYS = ("end_line", "endLine", "end_line_one_indexed_inclusive", "EndLine",
+             "endLineNumberBaseOne", "line_end", "end")  # fmt: skip
+
+
+def _bare(name: str) -> str:
+    stripped = _NAMESPACE.sub("", name.strip())
+    stripped = re.split(r"[.:/]", stripped)[-1] if not stripped.endswith((".", ":", "/")) else name
+    return re.sub(r"[_\-\s]", "", stripped).lower()
+
+
+_known: dict[str, str] = {}
+
+
+def tool_of(name: str, arguments: Mapping[str, Any] | str | None = None) -> Tool:
+    """Return what the tool ``name``, called with ``arguments``, is for."""
+    bare = _known.get(name)
+    if bare is None:
+        bare = _bare(name)
+        if len(_known) < 10_000:
+            _known[name] = bare
+    if bare in _EDITORS:
+        verb = arguments.get("command") if isinstance(arguments, Mapping) else None
+        if not isinstance(verb, str):
+            return Tool(bare, "other")
+        return Tool(bare, "read" if verb in _VIEWING else "mutation")
+    purpose = _PURPOSES.get(bare, "other")
+    if purpose == "mutation" and isinstance(arguments, Mapping) and _is_plan(arguments):
+        purpose = "plan"
+    return Tool(bare, purpose)
+
+
+def _is_plan(arguments: Mapping[str, Any]) -> bool:
+    """Whether a file is a plan in the agent's own plan folder: that changes no work."""
+    path = next((arguments[key] for key in _PATH_KEYS if key in arguments), None)
+    return isinstance(path, str) and "/.claude/plans/" in path.replace("\\", "/")
+
+
+def command_of(arguments: Mapping[str, Any] | str | None) -> str | list[Any] | None:
+    """Return the shell command in a shell tool's input, or None where it isn't logged."""
+    if isinstance(arguments, str):
+        return arguments or None
+    if isinstance(arguments, Mapping):
+        for key in _COMMAND_KEYS:
+            value = arguments.get(key)
+            if isinstance(value, (str, list)) and value:
+                return value
+    return None
+
+
+def folder_of(arguments: Mapping[str, Any] | str | None) -> str | None:
+    """Return the working directory that a shell call asks for, or None."""
+    if isinstance(arguments, Mapping):
+        for key in _FOLDER_KEYS:
+            value = arguments.get(key)
+            if isinstance(value, str) and value:
+                return value
+    return None
+
+
+def _integer(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str) and value.isdigit() and len(value) < 10:
+            value = int(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**31:
+            return int(value)
+    return None
+
+
+def _lines(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
+    pair = arguments.get("view_range")
+    if isinstance(pair, (list, tuple)) and len(pair) == 2:
+        first, last = pair
+        if isinstance(first, int) and isinstance(last, int) and 0 < first <= last:
+            return (first, last)
+        return None
+    start = _integer(arguments, _START_KEYS)
+    end = _integer(arguments, _END_KEYS)
+    limit = _integer(arguments, ("limit", "num_lines", "max_lines"))
+    if start is None and end is None and limit is None:
+        return None
+    first = max(1, start or 1)
+    if end is None and limit is not None:
+        end = first + limit - 1
+    return (first, end) if end is not None and end >= first else None
+
+
+def named_files(arguments: Mapping[str, Any] | str | None) -> Iterator[Named]:
+    """Yield the files that a reading tool's input names."""
+    if isinstance(arguments, str):
+        text = arguments.strip()
+        if text and "\n" not in text and not text.startswith("{"):
+            yield Named("read", text)
+        return
+    if not isinstance(arguments, Mapping):
+        return
+    lines = _lines(arguments)
+    for key in _PATH_KEYS:
+        value = arguments.get(key)
+        if isinstance(value, str) and value:
+            yield Named("read", value, lines)
+            break
+        if isinstance(value, list):
+            yield from _each(value)
+            break
+    for key in _PATHS_KEYS:
+        value = arguments.get(key)
+        if isinstance(value, list):
+            yield from _each(value)
+
+
+def _each(values: list[Any]) -> Iterator[Named]:
+    for value in values:
+        if isinstance(value, str) and value:
+            yield Named("read", value)
+        elif isinstance(value, Mapping):
+            yield from named_files(value)

@@ -1,0 +1,67 @@
+"""What a tool is for is told by a stated list of names."""
+
+import pytest
+
+from wayproof.capture.session import Named
+from wayproof.capture.tools import command_of, folder_of, named_files, tool_of
+
+NAMES = [
+    ("Read", "read"), ("read_file", "read"), ("get_file", "read"), ("ReadFile", "read"),
+    ("mcp__filesystem__read_text_file", "read"), ("functions.read_file", "read"),
+    ("Grep", "matched"), ("code_search", "matched"), ("search_file_content", "matched"),
+    ("Glob", "listed"), ("LS", "listed"), ("list_directory", "listed"),
+    ("Bash", "shell"), ("functions.exec_command", "shell"), ("run_in_terminal", "shell"),
+    ("container.exec", "shell"),
+    ("Edit", "mutation"), ("MultiEdit", "mutation"), ("apply_patch", "mutation"),
+    ("replace_string_in_file", "mutation"), ("NotebookEdit", "mutation"),
+    ("TodoWrite", "plan"), ("update_plan", "plan"), ("ExitPlanMode", "plan"),
+    ("AskUserQuestion", "plan"), ("task_tracker", "plan"),
+    ("Task", "delegate"), ("Agent", "delegate"), ("spawn_agent", "delegate"),
+    ("finish", "answer"),
+    ("mcp__tracker__lookup", "other"), ("WebFetch", "other"), ("run_build", "other"), ("", "other"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "purpose"), NAMES)
+def test_purposes(name: str, purpose: str) -> None:
+    """Namespaces, case, underscores and hyphens don't matter; the unknown navigates."""
+    assert tool_of(name).purpose == purpose
+
+
+def test_an_editor_is_told_by_its_verb() -> None:
+    """One tool with several verbs reads or writes by what it was asked."""
+    assert tool_of("str_replace_editor", {"command": "view"}).purpose == "read"
+    assert tool_of("str_replace_editor", {"command": "create"}).purpose == "mutation"
+    assert tool_of("file_editor", None).purpose == "other"
+
+
+def test_a_plan_file_is_a_plan() -> None:
+    """Writing to the agent's own plan folder changes nothing of the work."""
+    path = "/home/kim/.claude/plans/x.md"
+    assert tool_of("Write", {"file_path": path}).purpose == "plan"
+    assert tool_of("Write", {"file_path": "/home/kim/app/x.md"}).purpose == "mutation"
+
+
+def test_files_in_an_input() -> None:
+    """Paths and line ranges come from the input's own fields."""
+    assert list(named_files({"file_path": "a", "offset": 11, "limit": 20})) == [
+        Named("read", "a", (11, 30))
+    ]
+    assert list(named_files({"path": "a", "start_line": 3, "end_line": 9})) == [
+        Named("read", "a", (3, 9))
+    ]
+    assert list(named_files({"path": "a", "view_range": [1, -1]})) == [Named("read", "a")]
+    assert list(named_files({"paths": ["a", {"path": "b"}, 3]})) == [
+        Named("read", "a"), Named("read", "b"),
+    ]  # fmt: skip
+    assert list(named_files({"query": "x"})) == []
+    assert list(named_files(None)) == []
+
+
+def test_commands_in_an_input() -> None:
+    """A command is a text or a list under one of the known names."""
+    assert command_of({"cmd": "ls"}) == "ls"
+    assert command_of({"command": ["bash", "-lc", "ls"]}) == ["bash", "-lc", "ls"]
+    assert command_of({"keystrokes": "ls\n"}) == "ls\n"
+    assert command_of({"command": 7}) is None
+    assert folder_of({"workdir": "/x"}) == "/x"
