@@ -34,11 +34,12 @@ import {
 import { Shares, ratio } from "./shares.js";
 import { compareText } from "./records.js";
 import { forbiddenRanges } from "../../report/static/task_panel.js";
+import { percent } from "../../web/static/locale.js";
 import { visible, visibleBlock } from "../../web/static/dom.js";
 globalThis.wayproof = {
   sha256Hex, canonicalText, parseCanonical, linesOf, replay, step, certificateFault, judge,
   ruled, unpackActions, readSuite, deriveResult, readZip, forbiddenRanges, visible,
-  visibleBlock, Shares, ratio, compareText,
+  visibleBlock, percent, Shares, ratio, compareText,
   contract: {
     FITNESS_LIMITS, INDEPENDENCE, INTERVALS, PUBLISHED, PUBLISHED_SUITE, RECOVERY_LIMITS,
   },
@@ -304,14 +305,14 @@ def test_a_zip_bomb_is_refused(page: "Page", tmp_path: Path) -> None:
                             catch (error) { return error.message; } }""",
         list(data),
     )
-    assert message == "unpacks to more than it says"
+    assert message == "larger"
     data[directory + 24 : directory + 28] = (2**31).to_bytes(4, "little")
     message = page.evaluate(
         """async bytes => { try { await wayproof.readZip(Uint8Array.from(bytes)); return null; }
                             catch (error) { return error.message; } }""",
         list(data),
     )
-    assert "512 MiB" in message
+    assert message == "limit"
 
 
 def test_the_pages_contract_is_pythons(page: "Page") -> None:
@@ -350,3 +351,12 @@ def test_texts_sort_by_code_point(page: "Page") -> None:
     """As their UTF-8 bytes do, above the surrogates too."""
     texts = ["\U0001f600", "\uffee", "a", "", "ab", "\ud7ff", "\ue000"]
     assert page.evaluate("texts => texts.sort(wayproof.compareText)", texts) == sorted(texts)
+
+
+def test_only_what_is_all_reads_100_per_cent(page: "Page") -> None:
+    """Shares near all or nothing get the digits that keep them apart from it."""
+    shown = page.evaluate(
+        "shares => shares.map((share) => wayproof.percent(share))",
+        [1, 0, 19_999 / 20_000, 1 / 20_000, 0.9995, 0.5],
+    )
+    assert shown == ["100.0%", "0.0%", "99.995%", "0.01%", "99.95%", "50.0%"]

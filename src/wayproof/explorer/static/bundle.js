@@ -10,24 +10,42 @@ import { readZip } from "./zip.js";
 
 const DEEP = { recovery: checkRecovery, fitness: checkFitness };
 
-/** Files of a folder or a zip by their name in the bundle, the one folder around them off. */
-export function bundleFiles(entries) {
-  const manifest = entries
-    .map(({ name }) => name.split("/"))
-    .filter((parts) => parts[parts.length - 1] === MANIFEST)
-    .sort((a, b) => a.length - b.length)[0];
-  if (manifest === undefined) {
+// What macOS adds to folders and archives; no bundle holds such a name.
+const SYSTEM_ENTRY = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$)/;
+
+/** Names with forward slashes only, without what the system added. */
+function ownEntries(entries) {
+  return entries
+    .map(({ name, bytes }) => ({ name: name.replaceAll("\\", "/"), bytes }))
+    .filter(({ name }) => !SYSTEM_ENTRY.test(name));
+}
+
+/** The one folder that a manifest stands in, with its slash; "" for none. */
+function folderOf(entries) {
+  const folders = entries
+    .map(({ name }) => name)
+    .filter((name) => name === MANIFEST || name.endsWith(`/${MANIFEST}`))
+    .map((name) => name.slice(0, -MANIFEST.length));
+  if (folders.length === 0) {
     throw fault("no_manifest");
   }
-  const folder = manifest.slice(0, -1).join("/");
-  const prefix = folder === "" ? "" : `${folder}/`;
+  if (new Set(folders).size > 1) {
+    throw fault("several_bundles", { found: [...new Set(folders)].sort().join(", ") });
+  }
+  return folders[0];
+}
+
+/** Files of a folder or a zip by their name in the bundle; what stands outside is none of it. */
+export function bundleFiles(entries) {
+  const own = ownEntries(entries);
+  const folder = folderOf(own);
   const files = new Map();
-  for (const { name, bytes } of entries) {
-    const own = name.startsWith(prefix) ? name.slice(prefix.length) : name;
-    if (files.has(own)) {
-      throw fault("repeated_file", { file: own });
+  for (const { name, bytes } of own.filter((entry) => entry.name.startsWith(folder))) {
+    const place = name.slice(folder.length);
+    if (files.has(place)) {
+      throw fault("repeated_file", { file: place });
     }
-    files.set(own, bytes);
+    files.set(place, bytes);
   }
   return files;
 }

@@ -38,7 +38,7 @@ function placeParts(fault) {
   add("step", fault.step === undefined || fault.step === null ? null : fault.step + 1);
   add("field", fault.field);
   add("expected", fault.expected);
-  add("found", fault.found);
+  add("found", fault.zip ? text(`zip.${fault.zip.key}`, fault.zip.values) : fault.found);
   return parts;
 }
 
@@ -282,7 +282,7 @@ export function startCheck(pins, watch) {
       if (error instanceof BundleFault) {
         refused = error.place;
       } else if (error instanceof ZipError) {
-        refused = { problem: "bad_zip", found: error.message };
+        refused = { problem: "bad_zip", zip: error };
       } else {
         refused = { problem: "unreadable", found: error.message };
       }
