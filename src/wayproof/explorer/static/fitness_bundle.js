@@ -196,7 +196,8 @@ export async function checkFitness(files, manifest, pause) {
     const { says, counts } = derived(results[at]);
     faults.push(...resultFaults(results[at], says, at + 1));
     const attempts = byTask.get(results[at].task_id) ?? [];
-    byTask.set(results[at].task_id, [...attempts, counts]);
+    attempts.push(counts);
+    byTask.set(results[at].task_id, attempts);
     if (at % PAUSE_EVERY_RESULTS === 0) {
       await pause(at + 1, results.length);
     }
