@@ -581,6 +581,20 @@ def test_what_systems_add_to_archives_is_no_part_of_a_bundle(
     assert "More than one bundle" in checked(page, out)
 
 
+def test_a_digest_is_readable_on_a_phone(
+    explorer: Path, visit: Callable[..., "Page"], fitness: Path
+) -> None:
+    """At 360 px a SHA-256 takes a few lines of the whole width, in no frame that cuts it."""
+    page = visit(explorer)
+    page.set_viewport_size({"width": 360, "height": 800})
+    checked(page, bundle_files(fitness))
+    box = page.locator(".files td.digest").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 250
+    frame = page.locator(".scroll:has(.files)")
+    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+
+
 def test_french_reasons_are_french(
     explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
 ) -> None:

@@ -57,7 +57,7 @@ function digestTable(digests) {
     { class: "scroll" },
     el(
       "table",
-      {},
+      { class: "files" },
       el("caption", {}, text("checked.digests")),
       el(
         "thead",
