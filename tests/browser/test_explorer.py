@@ -595,6 +595,43 @@ def test_a_digest_is_readable_on_a_phone(
     assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
 
 
+def test_what_python_accepts_the_page_accepts(
+    explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
+) -> None:
+    """Hostile texts, several attempts, vacuous shares, blank commands, a summary only."""
+    from tools import samples
+
+    from wayproof.cli import main
+
+    (tmp_path / "hostile").mkdir()
+    bundles = [samples.hostile_bundle(tmp_path / "hostile")]
+    tasks = [
+        {
+            "task_id": "\U0001f600",
+            "expected_artifacts": ["a*", "b"],
+            "scent_terms": ["x", "y", "z"],
+        },
+        {"task_id": "\uffee", "forbidden_first_routes": ["rm"], "latency_budget_ms": 100},
+        {"task_id": "lost", "expected_artifacts": ["c"]},
+    ]
+    packets = [
+        {"task_id": "\U0001f600", "attempt": number, "selected_artifacts": picked, "summary": "x"}
+        for number, picked in enumerate((["a1", "a2", "q"], ["b"], []), start=1)
+    ]
+    packets.append({"task_id": "\uffee", "first_contact_command": "rm \u3000", "wall_ms": 100.0625})
+    for name, rows in (("tasks", tasks), ("packets", packets)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    inputs = [f"--{name}={tmp_path / name}.jsonl" for name in ("tasks", "packets")]
+    for name, more in (("whole", []), ("brief", ["--summary-only"])):
+        assert main(["fitness", "score", *inputs, "--out", str(tmp_path / name), *more]) == 0
+        bundles.append(tmp_path / name)
+    page = visit(explorer)
+    for bundle in bundles:
+        assert main(["verify", str(bundle)]) == 0
+        page.reload()
+        assert "Everything that was checked holds." in checked(page, bundle_files(bundle))
+
+
 def test_french_reasons_are_french(
     explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
 ) -> None:
