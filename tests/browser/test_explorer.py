@@ -193,8 +193,9 @@ def test_an_untouched_bundle_shows_pythons_digest(
         method = zipfile.ZIP_DEFLATED if form == "deflated" else zipfile.ZIP_STORED
         said = checked(page, zipped(recovery, work / f"{form}.zip", method))
     assert "Everything that was checked holds." in said
+    assert "Not checked here: the ends of confidence intervals" in said
     assert "The official suite" in said
-    assert "900 trials" in said
+    assert "Trials: 900." in said
     assert page.inner_text("#results-sha256") == sha256(recovery / "results.jsonl")
 
 
@@ -312,6 +313,63 @@ def test_an_edited_bundle_is_caught_by_trial_and_check(
         assert "wfrb-v0-g" in said
 
 
+def only_collisions(records: list[Any]) -> None:
+    """Keep one scenario of the first grid, and give the second grid two of a kind."""
+    records[1]["scenarios"] = records[1]["scenarios"][:1]
+    first = records[2]["scenarios"][0]
+    records[2]["scenarios"] = [first, {**first, "scenario_id": first["scenario_id"] + "-two"}]
+    records[0]["suite_id"] = "custom"
+    del records[3:]
+
+
+def test_a_grid_offers_exactly_its_own_scenarios(
+    explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
+) -> None:
+    """No trial is shown under another kind's name, and the second of a kind can be reached."""
+    from wayproof.cli import main
+    from wayproof.recovery.suite import suite_path
+
+    records = [json.loads(line) for line in suite_path("wfrb-v0").read_text("utf-8").splitlines()]
+    only_collisions(records)
+    suite = tmp_path / "suite.jsonl"
+    suite.write_bytes(b"".join(canonical_bytes(record) + b"\n" for record in records))
+    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "run")]) == 0
+    page = visit(explorer)
+    choose(page, "kind", "premature_end")
+    assert "Everything that was checked holds." in checked(page, bundle_files(tmp_path / "run"))
+    page.click("#watch-given")
+    kinds = page.locator('input[name="kind"]')
+    assert [kind.get_attribute("value") for kind in kinds.all()] == ["collision"]
+    assert kinds.first.is_checked()
+    page.select_option("#grid", "1")
+    assert kinds.count() == 2
+    page.locator("#kinds label").nth(1).click()
+    assert "-two" in page.inner_text("#kinds label:has(:checked)")
+    page.click("#jump-last")
+    assert "collision" in page.inner_text("#ledger")
+
+
+def test_a_click_beside_the_board_spends_nothing(
+    explorer: Path, visit: Callable[..., "Page"]
+) -> None:
+    """Only the grid and the one-cell border around it name cells."""
+    page = visit(explorer)
+    take_over(page)
+    before = page.inner_text("#verdict")
+    page.set_viewport_size({"width": 1280, "height": 300})  # the board keeps its shape: margins
+    for side in ("left + 2", "right - 2"):
+        page.evaluate(
+            f"""() => {{
+                 const board = document.getElementById("board");
+                 const box = board.getBoundingClientRect();
+                 const {{ left, right }} = box;
+                 board.dispatchEvent(new MouseEvent("click", {{
+                   clientX: {side}, clientY: (box.top + box.bottom) / 2 }}));
+               }}"""
+        )
+    assert page.inner_text("#verdict") == before
+
+
 def test_what_is_no_bundle_is_refused_in_words(
     explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
 ) -> None:
@@ -342,12 +400,206 @@ def test_a_fitness_bundle_is_counted_again(
     assert "sufficiency_pass_count" in said
 
 
+def with_field(place: str, value: Any) -> Callable[[list[Any]], None]:
+    """Return an edit that sets one field of the first record; None removes it."""
+
+    def edit(records: list[Any]) -> None:
+        *parents, last = place.split(".")
+        record = records[0]
+        for name in parents:
+            record = record[int(name) if isinstance(record, list) else name]
+        if value is None:
+            del record[last]
+        else:
+            record[last] = value
+
+    return edit
+
+
+def swapped(records: list[Any]) -> None:
+    records[:2] = records[1::-1]
+
+
+def invented_policy(records: list[Any]) -> None:
+    policies = records[0]["policies"]
+    policies.append({**policies[0], "policy": "zebra"})
+
+
+FORGERIES: dict[str, tuple[str, Callable[[list[Any]], None]]] = {
+    "agent_outcome": ("results.jsonl", with_field("agent_outcome", "crash")),
+    "trials": ("summary.json", with_field("trials", 901)),
+    "grids": ("summary.json", with_field("grids", 51)),
+    "scenarios": ("summary.json", with_field("scenarios", 3)),
+    "suite_id": ("summary.json", with_field("suite_id", "mine")),
+    "agent_outcomes": ("summary.json", with_field("policies.0.agent_outcomes", {"ok": 299})),
+    "evidence_class": ("summary.json", with_field("policies.0.evidence_class", "client_agent")),
+    "policy_seeds": ("summary.json", with_field("policy_seeds", [0])),
+    "published": ("summary.json", with_field("published.0.completed", 1)),
+    "limits": ("summary.json", with_field("limits", [])),
+    "schema_version": ("summary.json", with_field("schema_version", "x")),
+    "policies[3]": ("summary.json", invented_policy),
+    "interval": ("summary.json", with_field("policies.0.total.verified_interval.method", "guess")),
+    "traces.jsonl:1": ("traces.jsonl", swapped),
+}
+FITNESS_FORGERIES: dict[str, tuple[str, Callable[[list[Any]], None]]] = {
+    "sufficiency_latency_matrix": (
+        "summary.json",
+        with_field("sufficiency_latency_matrix.sufficient.pass", 0),
+    ),
+    "route_type_metrics": ("summary.json", with_field("route_type_metrics", {})),
+    "first_contact_unknown_count": (
+        "summary.json",
+        with_field("summary.first_contact_unknown_count", 7),
+    ),
+    "mean_recall_at_packet_denominator": (
+        "summary.json",
+        with_field("summary.mean_recall_at_packet_denominator", 1),
+    ),
+    "mean_recall_at_packet": ("summary.json", with_field("summary.mean_recall_at_packet", 0.5)),
+    "suite": ("summary.json", with_field("suite", "other")),
+    "status": ("summary.json", with_field("status", "fail")),
+    "limits": ("summary.json", with_field("limits", [])),
+    "results.jsonl:2": ("results.jsonl", swapped),
+    "latency_status": ("results.jsonl", with_field("latency_status", "timeout")),
+    "found_expected_artifacts": (
+        "results.jsonl",
+        with_field("found_expected_artifacts", ["invented"]),
+    ),
+    "recall_at_packet": ("results.jsonl", with_field("recall_at_packet", 0.1234)),
+    "failed_checks": ("results.jsonl", with_field("failed_checks", ["weak_scent"])),
+    "sufficiency_status": ("results.jsonl", with_field("sufficiency_status", "fail")),
+    "fields command_used": ("results.jsonl", with_field("family", None)),
+    "from 0": ("results.jsonl", with_field("wall_ms", -1)),
+    "debts.jsonl:1": ("debts.jsonl", swapped),
+}
+
+
+def python_refuses(bundle: Path) -> bool:
+    from wayproof.cli import main
+
+    return main(["verify", str(bundle)]) == 3
+
+
+@pytest.mark.parametrize("kind", ["recovery", "fitness"])
+def test_whatever_python_refuses_the_page_refuses(
+    explorer: Path,
+    visit: Callable[..., "Page"],
+    recovery: Path,
+    fitness: Path,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    """Edits whose digests were mended: each is refused by both, the page naming the place."""
+    forgeries = FORGERIES if kind == "recovery" else FITNESS_FORGERIES
+    page = visit(explorer)
+    for number, (said, (file, edit)) in enumerate(forgeries.items()):
+        source = recovery if kind == "recovery" else fitness
+        forged = mended_manifest(edited(source, tmp_path / str(number), file, edit))
+        assert python_refuses(forged), said
+        page.reload()
+        assert said in checked(page, bundle_files(forged))
+        assert page.locator("#faults > li").count() >= 1, said
+
+
+MANIFEST_EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "limits": lambda manifest: manifest.pop("limits"),
+    "settings": lambda manifest: manifest.pop("settings"),
+    "inputs": lambda manifest: manifest.pop("inputs"),
+    "varies": lambda manifest: manifest.pop("varies"),
+    "fields": lambda manifest: manifest.update(more=1),
+    "limits[0]": lambda manifest: manifest.update(limits=["All is well."]),
+    "settings.policy_seeds": lambda manifest: manifest["settings"].update(policy_seeds=[1, 0]),
+}
+
+
+def test_a_manifest_must_say_all_and_nothing_else(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path, tmp_path: Path
+) -> None:
+    """Missing, unknown and repeated keys, other bytes, other files: refused."""
+    page = visit(explorer)
+    forged = shutil.copytree(recovery, tmp_path / "forged")
+    path = forged / "manifest.json"
+    whole = path.read_text("utf-8")
+
+    def refused(text: str) -> str:
+        path.write_text(text, "utf-8")
+        page.reload()
+        said = checked(page, bundle_files(forged))
+        assert page.locator("#faults > li").count() >= 1, text[:80]
+        return said
+
+    for place, edit in MANIFEST_EDITS.items():
+        manifest = json.loads(whole)
+        edit(manifest)
+        assert place in refused(canonical_bytes(manifest).decode() + "\n")
+    assert "canonical form" in refused(whole.replace("{", '{"kind":"recovery",', 1))
+    assert "canonical form" in refused(json.dumps(json.loads(whole)) + "\n")
+    (forged / "more.txt").write_text("hello")
+    manifest = json.loads(whole)
+    manifest["files"]["more.txt"] = {"bytes": 0, "sha256": "0" * 64}
+    path.write_bytes(canonical_bytes(manifest) + b"\n")
+    assert "more.txt" in refused(mended_manifest(forged).joinpath("manifest.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "debts.jsonl"])
+def test_a_fitness_bundle_without_its_evidence_is_refused(
+    explorer: Path, visit: Callable[..., "Page"], fitness: Path, tmp_path: Path, name: str
+) -> None:
+    """Only a run that was asked for a summary only may come without results."""
+    forged = shutil.copytree(fitness, tmp_path / "forged")
+    (forged / name).unlink()
+    manifest = json.loads((forged / "manifest.json").read_text("utf-8"))
+    del manifest["files"][name]
+    (forged / "manifest.json").write_bytes(canonical_bytes(manifest) + b"\n")
+    said = checked(visit(explorer), bundle_files(forged))
+    assert "This bundle doesn’t hold." in said
+    assert name in said
+
+
+def test_what_systems_add_to_archives_is_no_part_of_a_bundle(
+    explorer: Path, visit: Callable[..., "Page"], fitness: Path, tmp_path: Path
+) -> None:
+    """macOS's own entries, backslashes, and files beside the bundle's folder."""
+    out = tmp_path / "b.zip"
+    with zipfile.ZipFile(out, "w") as archive:
+        for file in bundle_files(fitness):
+            archive.writestr(f"b\\{file.name}", file.read_bytes())
+        for name in ("__MACOSX/b/._manifest.json", "b/.DS_Store", "b/._x", "results.jsonl"):
+            archive.writestr(name, b"junk")
+    page = visit(explorer)
+    assert "Everything that was checked holds." in checked(page, out)
+    with zipfile.ZipFile(out, "w") as archive:
+        for file in bundle_files(fitness):
+            place = file.name if file.name == "results.jsonl" else f"b/{file.name}"
+            archive.writestr(place, file.read_bytes())
+    page.reload()
+    assert "A file is missing" in checked(page, out)
+    with zipfile.ZipFile(out, "w") as archive:
+        for folder in ("a", "b"):
+            archive.write(fitness / "manifest.json", f"{folder}/manifest.json")
+    page.reload()
+    assert "More than one bundle" in checked(page, out)
+
+
+def test_french_reasons_are_french(
+    explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
+) -> None:
+    """A broken zip is explained in French, and no line may begin with a semicolon."""
+    page = visit(explorer, query="?lang=fr")
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(b"PK")
+    assert "ce n’est pas un fichier zip" in checked(page, broken)
+    assert not {" ;", " :", " ?"} & {
+        text[at : at + 2] for text in [page.inner_text("main")] for at in range(len(text))
+    }
+
+
 def test_the_page_speaks_french(explorer: Path, visit: Callable[..., "Page"]) -> None:
     """The switch changes every text of the page, and its language."""
     page = visit(explorer)
     page.click('[data-language="fr"]')
     assert page.get_attribute("html", "lang") == "fr"
     assert "La récupération après une action rejetée" in page.inner_text("h1")
-    assert "Un sample public distinct." in page.inner_text("#banner")
+    assert "Un échantillon public distinct." in page.inner_text("#banner")
     page.click("#jump-last")
     assert "récupération vérifiée" in page.inner_text("#verdict")

@@ -28,12 +28,21 @@ import { certificateFault, judge, ruled } from "./verify.js";
 import { unpackActions } from "./actions.js";
 import { readSuite, deriveResult } from "./recovery_bundle.js";
 import { readZip } from "./zip.js";
+import {
+  FITNESS_LIMITS, INDEPENDENCE, INTERVALS, PUBLISHED, PUBLISHED_SUITE, RECOVERY_LIMITS,
+} from "./contract.js";
+import { Shares, ratio } from "./shares.js";
+import { compareText } from "./records.js";
 import { forbiddenRanges } from "../../report/static/task_panel.js";
+import { percent } from "../../web/static/locale.js";
 import { visible, visibleBlock } from "../../web/static/dom.js";
 globalThis.wayproof = {
   sha256Hex, canonicalText, parseCanonical, linesOf, replay, step, certificateFault, judge,
   ruled, unpackActions, readSuite, deriveResult, readZip, forbiddenRanges, visible,
-  visibleBlock,
+  visibleBlock, percent, Shares, ratio, compareText,
+  contract: {
+    FITNESS_LIMITS, INDEPENDENCE, INTERVALS, PUBLISHED, PUBLISHED_SUITE, RECOVERY_LIMITS,
+  },
 };
 """
 
@@ -296,11 +305,58 @@ def test_a_zip_bomb_is_refused(page: "Page", tmp_path: Path) -> None:
                             catch (error) { return error.message; } }""",
         list(data),
     )
-    assert message == "unpacks to more than it says"
+    assert message == "larger"
     data[directory + 24 : directory + 28] = (2**31).to_bytes(4, "little")
     message = page.evaluate(
         """async bytes => { try { await wayproof.readZip(Uint8Array.from(bytes)); return null; }
                             catch (error) { return error.message; } }""",
         list(data),
     )
-    assert "512 MiB" in message
+    assert message == "limit"
+
+
+def test_the_pages_contract_is_pythons(page: "Page") -> None:
+    """Limits, independence, method and published counts: word for word."""
+    from wayproof.fitness.fold import LIMITS as FITNESS_LIMITS
+    from wayproof.recovery.summary import summarize
+    from wayproof.recovery.taxonomy import INDEPENDENCE, LIMITS, PUBLISHED
+
+    assert page.evaluate("wayproof.contract") == {
+        "FITNESS_LIMITS": list(FITNESS_LIMITS),
+        "INDEPENDENCE": INDEPENDENCE,
+        "INTERVALS": summarize([], "").intervals,
+        "PUBLISHED": [row._asdict() for row in PUBLISHED],
+        "PUBLISHED_SUITE": "wfrb-v0",
+        "RECOVERY_LIMITS": list(LIMITS),
+    }
+
+
+def test_shares_round_as_pythons_do(page: "Page") -> None:
+    """Every share up to 64ths, ties included, and exact means to 6 decimals."""
+    from wayproof.fitness.judge import ratio
+
+    pairs = [[part, whole] for whole in range(65) for part in range(whole + 1)]
+    assert page.evaluate("pairs => pairs.map((each) => wayproof.ratio(...each))", pairs) == [
+        ratio(part, whole) for part, whole in pairs
+    ]
+    mean = """pairs => { const all = new wayproof.Shares();
+                         pairs.forEach((each) => all.add(...each)); return all.roundedMean(); }"""
+    assert page.evaluate(mean, [[1, 3], [1, 3], [0, 1]]) == 0.222222
+    assert page.evaluate(mean, [[1, 2_000_000]]) == 0
+    assert page.evaluate(mean, [[3, 2_000_000]]) == 0.000002
+    assert page.evaluate(mean, []) is None
+
+
+def test_texts_sort_by_code_point(page: "Page") -> None:
+    """As their UTF-8 bytes do, above the surrogates too."""
+    texts = ["\U0001f600", "\uffee", "a", "", "ab", "\ud7ff", "\ue000"]
+    assert page.evaluate("texts => texts.sort(wayproof.compareText)", texts) == sorted(texts)
+
+
+def test_only_what_is_all_reads_100_per_cent(page: "Page") -> None:
+    """Shares near all or nothing get the digits that keep them apart from it."""
+    shown = page.evaluate(
+        "shares => shares.map((share) => wayproof.percent(share))",
+        [1, 0, 19_999 / 20_000, 1 / 20_000, 0.9995, 0.5],
+    )
+    assert shown == ["100.0%", "0.0%", "99.995%", "0.01%", "99.95%", "50.0%"]

@@ -61,7 +61,7 @@ def test_queues_hold_exactly_the_debts(fitness_report: Path, fitness: Path, visi
     ]
     for tab, kind in (("sufficiency", "sufficiency_debt"), ("latency", "latency_debt")):
         page.click(f"#tab-{tab}")
-        assert page.inner_text("#queue-count").startswith(f"{debts.count(kind)} shown")
+        assert page.inner_text("#queue-count").startswith(f"Shown: {debts.count(kind)}.")
 
 
 def test_lists_sort_both_ways_and_filter(fitness_report: Path, fitness: Path, visit: Visit) -> None:
@@ -76,12 +76,12 @@ def test_lists_sort_both_ways_and_filter(fitness_report: Path, fitness: Path, vi
     page.click("#tab-all")
     page.select_option("#filter-kind", label="missing id")
     missing = sum(each["sufficiency_failure_kind"] == "missing_id" for each in results(fitness))
-    assert page.inner_text("#queue-count").startswith(f"{missing} shown")
+    assert page.inner_text("#queue-count").startswith(f"Shown: {missing}.")
     page.fill("#filter-text", "no such task anywhere")
     page.wait_for_selector(".list-row.empty")
     assert "No result fits these filters." in page.inner_text("#list")
     page.click("#filter-clear")
-    assert page.inner_text("#queue-count").startswith("300 shown")
+    assert page.inner_text("#queue-count").startswith("Shown: 300.")
 
 
 def test_a_cell_of_the_matrix_lists_its_tasks(fitness_report: Path, visit: Visit) -> None:
@@ -90,7 +90,7 @@ def test_a_cell_of_the_matrix_lists_its_tasks(fitness_report: Path, visit: Visit
     cell = page.locator('.matrix button[data-kind="missing_id"][data-latency="fail"]')
     count = cell.inner_text()
     cell.click()
-    assert page.inner_text("#queue-count").startswith(f"{count} shown")
+    assert page.inner_text("#queue-count").startswith(f"Shown: {count}.")
     assert page.get_attribute("#tab-all", "aria-selected") == "true"
 
 
@@ -146,9 +146,9 @@ def test_lists_and_panel_work_by_keyboard(fitness_report: Path, visit: Visit) ->
     assert page.inner_text("#panel-place").startswith("4 of")
     page.keyboard.press("Escape")
     assert page.evaluate("document.getElementById('panel').open") is False
-    page.locator('.list-body .task[tabindex="0"]').focus()
+    assert page.evaluate("document.activeElement.dataset.place") == "3"
     page.keyboard.press("End")
-    last = int(page.inner_text("#queue-count").split()[0]) - 1
+    last = int(page.inner_text("#queue-count").split()[1].rstrip(".")) - 1
     assert page.evaluate("document.activeElement.dataset.place") == str(last)
 
 
@@ -206,4 +206,92 @@ def test_recovery_filters_by_verdict(recovery_report: Path, recovery: Path, visi
     page = visit(recovery_report)
     page.select_option("#filter-verdict", label="completed, not verified")
     count = sum(each["completed"] and not each["verified_recovery"] for each in results(recovery))
-    assert page.inner_text("#queue-count").startswith(f"{count} shown")
+    assert page.inner_text("#queue-count").startswith(f"Shown: {count}.")
+
+
+def test_closing_a_panel_gives_the_focus_back(fitness_report: Path, visit: Visit) -> None:
+    """To the control of the result that was shown, however the panel is closed."""
+    page = visit(fitness_report)
+    for close in ("#panel-close", None):
+        page.locator(".list-body .task").nth(1).click()
+        page.click("#panel-next")
+        if close:
+            page.click(close)
+        else:
+            page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.dataset.place") == "2"
+
+
+def test_language_and_colours_follow_the_links(
+    fitness: Path, recovery: Path, tmp_path: Path, visit: Visit
+) -> None:
+    """From the index to a report and back, as chosen."""
+    from wayproof.cli import main
+
+    out = tmp_path / "both"
+    assert main(["report", str(fitness), str(recovery), "--out", str(out)]) == 0
+    for name in ("01-fitness.html", "02-recovery.html"):
+        page = visit(out / "index.html")
+        page.click('[data-language="fr"]')
+        page.click('[data-theme-choice="dark"]')
+        for link in (f'a[href^="{name}"]', 'a[href^="index.html"]'):
+            page.click(link)
+            page.wait_for_selector("html[data-ready]")
+            assert page.get_attribute("html", "lang") == "fr"
+            assert page.get_attribute("html", "data-theme") == "dark"
+
+
+def scored(folder: Path, tasks: list[dict[str, Any]], packets: list[dict[str, Any]]) -> Path:
+    from wayproof.cli import main
+
+    for name, rows in (("tasks", tasks), ("packets", packets)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, "utf-8")
+    inputs = [f"--{name}={folder / name}.jsonl" for name in ("tasks", "packets")]
+    assert main(["fitness", "score", *inputs, "--out", str(folder / "bundle")]) == 0
+    assert main(["report", str(folder / "bundle"), "--out", str(folder / "r.html")]) == 0
+    return folder / "r.html"
+
+
+def test_attempts_sort_by_number_and_near_values_stay_apart(tmp_path: Path, visit: Visit) -> None:
+    """#2 before #10; 100.04 ms over a budget of 100 is more than 1.00 times it."""
+    task = {"task_id": "t", "route_type": "r", "latency_budget_ms": 100}
+    packets = [
+        {"task_id": "t", "attempt": number, "wall_ms": 100.04, "timed_out": False}
+        for number in (10, 2, 1)
+    ]
+    page = visit(scored(tmp_path, [task], packets))
+    page.click("#tab-all")
+    assert column(page, 1) == ["t #1", "t #2", "t #10"]
+    page.click("#tab-latency")
+    assert set(column(page, 3)) == {"100.04"}
+    assert set(column(page, 5)) == {"1.0004 ×"}
+    assert "3 results, 1 distinct task" in page.inner_text(".lead >> nth=0")
+
+
+def test_an_unmeasured_time_is_called_so(tmp_path: Path, visit: Visit) -> None:
+    """No dash in the place of a number of milliseconds."""
+    task = {"task_id": "t", "route_type": "r", "latency_budget_ms": 100}
+    page = visit(scored(tmp_path, [task], [{"task_id": "t", "timed_out": False}]))
+    page.click("#tab-all")
+    page.locator(".list-body .task").first.click()
+    assert "Not measured; the budget is 100 ms." in page.inner_text("#panel")
+
+
+def test_charts_and_both_measurements_are_readable_on_a_phone(
+    fitness_report: Path, recovery_report: Path, visit: Visit
+) -> None:
+    """At 360 px no chart text is under 10 px, and no column of the table is cut."""
+    for path in (fitness_report, recovery_report):
+        page = visit(path)
+        page.set_viewport_size({"width": 360, "height": 800})
+        sizes = page.evaluate(
+            """() => [...document.querySelectorAll(".chart text")]
+                 .map((text) => text.getBoundingClientRect().height).filter((px) => px > 0)"""
+        )
+        assert len(sizes) >= 10
+        assert min(sizes) >= 10
+    for language in ("en", "fr"):
+        page.click(f'[data-language="{language}"]')
+        frame = page.locator(".scroll:has(.side-by-side)")
+        assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")

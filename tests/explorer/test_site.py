@@ -68,4 +68,22 @@ def test_the_default_folder_is_written_anew(
     manifest = tmp_path / "wayproof-explorer" / "manifest.json"
     manifest.unlink()
     assert main(["explore"]) == 2
-    assert "not a wayproof bundle" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
+
+
+def test_bare_explore_replaces_nothing_but_an_explorer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bundle, a report or an edited page at the default place is kept without --overwrite."""
+    monkeypatch.chdir(tmp_path)
+    bundle = samples.fitness_bundle(tmp_path, 3)
+    assert main(["report", str(bundle), "--out", "report"]) == 0
+    assert main(["explore", "--out", "edited"]) == 0
+    Path("edited/index.html").write_text("mine")
+    for standing in (bundle, Path("report"), Path("edited")):
+        place = standing.rename("wayproof-explorer")
+        before = {file.name: file.read_bytes() for file in place.iterdir()}
+        assert main(["explore"]) == 2
+        assert "already exists" in capsys.readouterr().err
+        assert {file.name: file.read_bytes() for file in place.iterdir()} == before
+        place.rename(tmp_path / f"kept-{standing.name}")

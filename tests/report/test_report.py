@@ -340,3 +340,35 @@ def test_small_columns_are_seen_and_none_is_none() -> None:
     assert [bar.height for bar in bars] == [0, 1, 100]
     assert share_position(None, left=0, width=10) is None
     assert share_position(0.5, left=10, width=10) == 15
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("fitness", "results.jsonl"),
+        ("fitness", "summary.json"),
+        ("recovery", "results.jsonl"),
+        ("recovery", "traces.jsonl"),
+        ("recovery", "suite.jsonl"),
+    ],
+)
+def test_a_bundle_without_a_file_of_its_kind_is_named(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    name: str,
+) -> None:
+    """The file that is missing, status 3, and nothing written."""
+    from wayproof.canonical import canonical_bytes
+
+    bundle = shutil.copytree(request.getfixturevalue(kind), tmp_path / "bundle")
+    (bundle / name).unlink()
+    manifest = json.loads((bundle / "manifest.json").read_text("utf-8"))
+    del manifest["files"][name]
+    (bundle / "manifest.json").write_bytes(canonical_bytes(manifest) + b"\n")
+    assert main(["report", str(bundle), "--out", str(tmp_path / "r.html")]) == 3
+    said = capsys.readouterr().err
+    assert "lacks a file of its kind" in said
+    assert name in said
+    assert not (tmp_path / "r.html").exists()

@@ -13,7 +13,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help=f"folder to write index.html into (default: {DEFAULT_OUT}, written anew)",
+        help=f"folder to write index.html into (default: {DEFAULT_OUT}, where an Explorer that "
+        "stands there is written anew)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing Explorer")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
@@ -21,14 +22,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, say where it is, and open it when asked."""
-    from wayproof.explorer.site import EXPLORER_LIMITS, explorer_page
+    from wayproof.explorer.site import EXPLORER_LIMITS, explorer_page, is_explorer
     from wayproof.web.write import write_folder
 
     out = args.out or DEFAULT_OUT
     write_folder(
         [explorer_page()],
         out,
-        overwrite=args.overwrite or args.out is None,
+        overwrite=args.overwrite or (args.out is None and is_explorer(out)),
         inputs={},
         limits=EXPLORER_LIMITS,
     )

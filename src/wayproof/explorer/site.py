@@ -1,13 +1,16 @@
 """The Explorer's page, joined from its sources and the public sample."""
 
 import json
+from pathlib import Path
 from typing import Final
 
+from wayproof.bundle import read_manifest, verify_digests
+from wayproof.errors import InputError, IntegrityError
 from wayproof.web.join import join_modules
 from wayproof.web.page import DataBlock, Page, merged_messages, page_parts, source_text
 from wayproof.web.template import render
 
-__all__ = ["EXPLORER_LIMITS", "SAMPLE_PATH", "explorer_page"]
+__all__ = ["EXPLORER_LIMITS", "SAMPLE_PATH", "explorer_page", "is_explorer"]
 
 SAMPLE_PATH = "explorer/static/sample.json"
 
@@ -16,6 +19,23 @@ EXPLORER_LIMITS: Final = (
     "A distinct public sample: its paths are not logs of WFRB agents.",
     "The controls are controls, not competitive agents.",
 )
+
+
+def is_explorer(folder: Path) -> bool:
+    """Whether a folder is an Explorer as :func:`explorer_page` makes them, and nothing else.
+
+    Another version's page is one too; a page that somebody has edited is not.
+    """
+    try:
+        manifest = read_manifest(folder)
+        verify_digests(folder, manifest)
+    except (InputError, IntegrityError, OSError):
+        return False
+    return (
+        manifest.kind == "report"
+        and set(manifest.files) == {"index.html"}
+        and tuple(manifest.limits) == EXPLORER_LIMITS
+    )
 
 
 def explorer_page() -> Page:

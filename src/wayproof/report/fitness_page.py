@@ -174,7 +174,7 @@ def _totals(view: FitnessView) -> dict[str, int]:
     }
 
 
-def _first_body(bundle: Bundle, view: FitnessView, **more: Any) -> Markup:
+def _first_body(bundle: Bundle, view: FitnessView, stem: str, **more: Any) -> Markup:
     return render(
         "report/templates/fitness.html.j2",
         view=view,
@@ -185,18 +185,20 @@ def _first_body(bundle: Bundle, view: FitnessView, **more: Any) -> Markup:
         metrics=_metrics(view.summary),
         shares=_shares(view.summary),
         version=__version__,
+        stem=stem,
         **more,
     )
 
 
 def _listing_body(
-    bundle: Bundle, view: FitnessView, columns: TaskColumns, selection: _Selection
+    bundle: Bundle, view: FitnessView, columns: TaskColumns, selection: _Selection, stem: str
 ) -> Markup:
     """Body of the first page, which lists everything that is listed."""
     listed = selection.listed
     return _first_body(
         bundle,
         view,
+        stem,
         columns=True,
         listed=len(listed),
         debts=columns.debt_counts(listed),
@@ -249,7 +251,7 @@ def fitness_pages(
     if not bundle.has("results.jsonl"):
         view = fitness_view(bundle, None)
         left_out = {"list": 0, "panels": 0}
-        body = _first_body(bundle, view, columns=False, left_out=left_out, pages=False)
+        body = _first_body(bundle, view, stem, columns=False, left_out=left_out, pages=False)
         yield page(f"{stem}.html", f"Fitness report: {view.suite}", "fitness", body, [])
         return
     with LineFile(bundle.folder / "results.jsonl") as lines:
@@ -261,7 +263,7 @@ def fitness_pages(
             body = (
                 _further_body(view, columns, selection.page_count, number, here, stem)
                 if number
-                else _listing_body(bundle, view, columns, selection)
+                else _listing_body(bundle, view, columns, selection, stem)
             )
             blocks = [
                 _column_block(columns, selection, stem, number),

@@ -8,7 +8,7 @@ import mmap
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_FILES: Final[dict[str, tuple[str, ...]]] = {
+    "fitness": ("results.jsonl", "summary.json"),
+    "recovery": ("results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl"),
+}
+"""What a report reads of each kind; a fitness run may have been asked for its summary only."""
 
 
 class Bundle(NamedTuple):
@@ -60,14 +65,28 @@ def open_bundle(folder: Path) -> Bundle:
     """
     manifest = read_manifest(folder)
     verify_digests(folder, manifest)
-    return Bundle(folder, manifest)
+    bundle = Bundle(folder, manifest)
+    is_brief = manifest.settings.get("summary_only") is True
+    for name in _FILES.get(manifest.kind, ()):
+        if not bundle.has(name) and not (is_brief and name == "results.jsonl"):
+            raise _lacks(bundle, name)
+    return bundle
+
+
+def _lacks(bundle: Bundle, name: str) -> IntegrityError:
+    return IntegrityError(
+        "the bundle lacks a file of its kind",
+        file=str(bundle.folder / name),
+        expected=", ".join(_FILES.get(bundle.manifest.kind, (name,))),
+        found=", ".join(sorted(bundle.manifest.files)) or "no files",
+    )
 
 
 def read_record(bundle: Bundle, name: str, kind: type[T]) -> T:
     """Read a file that holds one JSON value."""
     path = bundle.folder / name
     if not bundle.has(name):
-        raise IntegrityError("the bundle lacks a file of its kind", file=str(path))
+        raise _lacks(bundle, name)
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -186,6 +186,7 @@ def recovery_pages(
             "list": len(columns) - len(listed),
             "steps": len(listed) - len(steps.place_of),
         },
+        stem=stem,
         version=__version__,
     )
     blocks = [

@@ -2,52 +2,52 @@
 // kind can check beyond that.
 
 import { sha256Hex } from "./sha256.js";
-import { strictText } from "./canonical.js";
-import { BundleFault, checkRecovery } from "./recovery_bundle.js";
+import { BundleFault, fault } from "./records.js";
+import { MANIFEST, readManifest } from "./manifest.js";
+import { checkRecovery } from "./recovery_bundle.js";
 import { checkFitness } from "./fitness_bundle.js";
 import { readZip } from "./zip.js";
 
-const MANIFEST = "manifest.json";
-const SCHEMA = "wayproof.bundle/1";
 const DEEP = { recovery: checkRecovery, fitness: checkFitness };
 
-function fault(problem, place = {}) {
-  return new BundleFault({ problem, ...place });
+// What macOS adds to folders and archives; no bundle holds such a name.
+const SYSTEM_ENTRY = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$)/;
+
+/** Names with forward slashes only, without what the system added. */
+function ownEntries(entries) {
+  return entries
+    .map(({ name, bytes }) => ({ name: name.replaceAll("\\", "/"), bytes }))
+    .filter(({ name }) => !SYSTEM_ENTRY.test(name));
 }
 
-/** Files of a folder or a zip by their name in the bundle, the one folder around them off. */
-export function bundleFiles(entries) {
-  const manifest = entries
-    .map(({ name }) => name.split("/"))
-    .filter((parts) => parts[parts.length - 1] === MANIFEST)
-    .sort((a, b) => a.length - b.length)[0];
-  if (manifest === undefined) {
+/** The one folder that a manifest stands in, with its slash; "" for none. */
+function folderOf(entries) {
+  const folders = entries
+    .map(({ name }) => name)
+    .filter((name) => name === MANIFEST || name.endsWith(`/${MANIFEST}`))
+    .map((name) => name.slice(0, -MANIFEST.length));
+  if (folders.length === 0) {
     throw fault("no_manifest");
   }
-  const folder = manifest.slice(0, -1).join("/");
-  const prefix = folder === "" ? "" : `${folder}/`;
-  const files = new Map();
-  for (const { name, bytes } of entries) {
-    const own = name.startsWith(prefix) ? name.slice(prefix.length) : name;
-    if (files.has(own)) {
-      throw fault("repeated_file", { file: own });
-    }
-    files.set(own, bytes);
+  if (new Set(folders).size > 1) {
+    throw fault("several_bundles", { found: [...new Set(folders)].sort().join(", ") });
   }
-  return files;
+  return folders[0];
 }
 
-function readManifest(files) {
-  let manifest;
-  try {
-    manifest = JSON.parse(strictText(files.get(MANIFEST)));
-  } catch {
-    throw fault("bad_manifest", { file: MANIFEST });
+/** Files of a folder or a zip by their name in the bundle; what stands outside is none of it. */
+export function bundleFiles(entries) {
+  const own = ownEntries(entries);
+  const folder = folderOf(own);
+  const files = new Map();
+  for (const { name, bytes } of own.filter((entry) => entry.name.startsWith(folder))) {
+    const place = name.slice(folder.length);
+    if (files.has(place)) {
+      throw fault("repeated_file", { file: place });
+    }
+    files.set(place, bytes);
   }
-  if (manifest?.schema_version !== SCHEMA || typeof manifest.files !== "object" || !manifest.files) {
-    throw fault("bad_manifest", { file: MANIFEST });
-  }
-  return manifest;
+  return files;
 }
 
 function digestRow(name, bytes, stated) {
@@ -70,16 +70,17 @@ function digestFault(row) {
  *
  * @param {{name: string, bytes: Uint8Array}[]} entries
  * @param {(done: number, total: number) => Promise<void>} pause
+ * @param {object} pins digests of official suites, by suite id
  * @returns {Promise<object>} {kind, digests, faults, limits, resultsSha256, deep}
  */
-export async function checkBundle(entries, pause) {
+export async function checkBundle(entries, pause, pins) {
   const files = bundleFiles(entries);
   const manifest = readManifest(files);
   const names = new Set([...Object.keys(manifest.files), ...files.keys()]);
   names.delete(MANIFEST);
   const digests = [...names]
     .sort()
-    .map((name) => digestRow(name, files.get(name), manifest.files[name]));
+    .map((name) => digestRow(name, files.get(name), Object.hasOwn(manifest.files, name) ? manifest.files[name] : undefined));
   const faults = digests.filter((row) => !row.isRight).map(digestFault);
   const check = Object.hasOwn(DEEP, manifest.kind) ? DEEP[manifest.kind] : null;
   let deep = null;
@@ -87,7 +88,7 @@ export async function checkBundle(entries, pause) {
     faults.push({ problem: "unknown_kind", file: MANIFEST, found: JSON.stringify(manifest.kind) });
   } else {
     try {
-      deep = await check(files, pause);
+      deep = await check(files, manifest, pause, pins);
       faults.push(...deep.faults);
     } catch (error) {
       if (!(error instanceof BundleFault)) {
@@ -101,7 +102,7 @@ export async function checkBundle(entries, pause) {
     digests,
     faults,
     deep,
-    limits: Array.isArray(manifest.limits) ? manifest.limits.filter((x) => typeof x === "string") : [],
+    limits: manifest.limits,
     resultsSha256: digests.find((row) => row.name === "results.jsonl")?.sha256 ?? null,
   };
 }

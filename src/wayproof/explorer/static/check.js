@@ -2,7 +2,7 @@
 
 import { byId, el, foreign, keepFramesReachable } from "../../web/static/dom.js";
 import { hasText, number, onLanguage, text } from "../../web/static/locale.js";
-import { BundleFault } from "./recovery_bundle.js";
+import { BundleFault } from "./records.js";
 import { checkBundle, readPicked } from "./bundle.js";
 import { ZipError } from "./zip.js";
 
@@ -38,7 +38,7 @@ function placeParts(fault) {
   add("step", fault.step === undefined || fault.step === null ? null : fault.step + 1);
   add("field", fault.field);
   add("expected", fault.expected);
-  add("found", fault.found);
+  add("found", fault.zip ? text(`zip.${fault.zip.key}`, fault.zip.values) : fault.found);
   return parts;
 }
 
@@ -173,7 +173,7 @@ function faultList(faults) {
   ];
 }
 
-function limitsPart(limits, kind) {
+function limitsPart(limits) {
   return el(
     "details",
     {},
@@ -182,7 +182,6 @@ function limitsPart(limits, kind) {
       "ul",
       { class: "plain" },
       limits.map((limit) => el("li", {}, foreign(limit))),
-      hasText(`unchecked.${kind}`) ? el("li", {}, text(`unchecked.${kind}`)) : null,
     ),
   );
 }
@@ -199,6 +198,9 @@ function outcomeParts(outcome, pins) {
         text(isSound ? "checked.sound" : "checked.unsound"),
       ),
     ),
+    isSound && hasText(`unchecked.${outcome.kind}`)
+      ? el("p", { id: "unchecked", class: "note" }, text(`unchecked.${outcome.kind}`))
+      : null,
     outcome.resultsSha256 === null
       ? null
       : el(
@@ -210,7 +212,7 @@ function outcomeParts(outcome, pins) {
     ...faultList(outcome.faults),
     ...deepParts(outcome, pins),
     digestTable(outcome.digests),
-    limitsPart(outcome.limits, outcome.kind),
+    limitsPart(outcome.limits),
   ].filter((part) => part !== null);
 }
 
@@ -275,12 +277,12 @@ export function startCheck(pins, watch) {
     try {
       const entries = await readPicked(picked);
       await pause(0, 0);
-      outcome = await checkBundle(entries, pause);
+      outcome = await checkBundle(entries, pause, pins);
     } catch (error) {
       if (error instanceof BundleFault) {
         refused = error.place;
       } else if (error instanceof ZipError) {
-        refused = { problem: "bad_zip", found: error.message };
+        refused = { problem: "bad_zip", zip: error };
       } else {
         refused = { problem: "unreadable", found: error.message };
       }

@@ -1,7 +1,10 @@
 // A recovery bundle, checked from its suite and its recorded actions up: every result is
 // derived again and held against the one that was recorded.
 
-import { canonicalText, linesOf, parseCanonical, strictText } from "./canonical.js";
+import { INDEPENDENCE, INTERVALS, PUBLISHED, PUBLISHED_SUITE, RECOVERY_LIMITS } from "./contract.js";
+import { canonicalText } from "./canonical.js";
+import { differenceFaults, fault, readDocument, readLines } from "./records.js";
+import { fileSetFaults, manifestFaults } from "./manifest.js";
 import { sha256Hex } from "./sha256.js";
 import { replay } from "./world.js";
 import { CHECKS, certificateFault, judge, ruled, sameAction } from "./verify.js";
@@ -12,25 +15,30 @@ import {
   flag,
   integer,
   listOf,
+  matching,
   object,
   oneOf,
   orNull,
   record,
-  ShapeError,
   string,
+  within,
 } from "./shape.js";
 
 const KINDS = ["collision", "invalid_path", "premature_end"];
 const CONTROLS = ["blind-repeat", "planner", "random-walk"];
 const kind = oneOf(...KINDS);
+const identifier = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "an id");
+const FILES = ["results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl"];
+/** Checks that an honest trial may fail; any other one that fails means a false trace. */
+const MEASURED = ["finished_at_target", "cost_exact"];
 
 const HEADER = record({
   generator: record({ name: string, parameters: object, seed: integer }),
   schema_version: oneOf("wayproof.recovery-suite/1"),
-  suite_id: string,
+  suite_id: identifier,
 });
 const GRID = record({
-  grid_id: string,
+  grid_id: identifier,
   potentials: listOf(listOf(orNull(count))),
   reference_path: listOf(cell),
   rows: listOf(string),
@@ -40,16 +48,16 @@ const GRID = record({
       failure_kind: kind,
       injected_action: action,
       prefix_length: count,
-      scenario_id: string,
+      scenario_id: identifier,
     }),
   ),
   start: cell,
   target: cell,
 });
 const TRACE = record({
-  policy: string,
+  policy: identifier,
   policy_seed: integer,
-  scenario_id: string,
+  scenario_id: identifier,
   steps: listOf(
     record({
       accepted: flag,
@@ -61,45 +69,6 @@ const TRACE = record({
     }),
   ),
 });
-
-/** Something that doesn't hold, with its place. */
-export class BundleFault extends Error {
-  constructor(place) {
-    super(place.problem);
-    this.place = place;
-  }
-}
-
-function fault(problem, place = {}) {
-  return new BundleFault({ problem, ...place });
-}
-
-/** Read a file of canonical lines; `check` is the shape of a line. */
-export function readLines(files, name, check) {
-  const bytes = files.get(name);
-  if (bytes === undefined) {
-    throw fault("missing_file", { file: name });
-  }
-  let lines;
-  try {
-    lines = linesOf(bytes);
-  } catch (error) {
-    throw fault("unreadable", { file: name, found: error.message });
-  }
-  return lines.map((line, index) => {
-    try {
-      const value = parseCanonical(line);
-      check(value, "", index);
-      return { line, value };
-    } catch (error) {
-      throw fault(error instanceof ShapeError ? "shape" : "unreadable", {
-        file: name,
-        line: index + 1,
-        found: error.message,
-      });
-    }
-  });
-}
 
 function isGrid(grid) {
   const width = grid.rows[0]?.length ?? 0;
@@ -189,8 +158,8 @@ function proposalCounts(scenario, steps) {
   };
 }
 
-/** Derive a trial's whole result from suite and recorded actions. */
-export function deriveResult(suite, entry, trace, traceLine, outcome) {
+/** Derive a reference control's whole result from suite and recorded actions. */
+export function deriveResult(suite, entry, trace, traceLine) {
   const { grid, scenario } = entry;
   const verdict = judge(grid, scenario, trace.steps, replay(grid, trace.steps), entry.certified);
   const last = trace.steps[trace.steps.length - 1];
@@ -198,11 +167,11 @@ export function deriveResult(suite, entry, trace, traceLine, outcome) {
   return {
     verdict,
     result: {
-      agent_outcome: outcome,
+      agent_outcome: "ok",
       budget: scenario.budget,
       checks: verdict.checks,
       completed: verdict.completed,
-      evidence_class: CONTROLS.includes(trace.policy) ? "reference_control" : "client_agent",
+      evidence_class: "reference_control",
       excess_cost: verdict.completed ? last.spent - optimum : null,
       failure_kind: scenario.failure_kind,
       final_cost: last.spent,
@@ -224,15 +193,6 @@ export function deriveResult(suite, entry, trace, traceLine, outcome) {
   };
 }
 
-function firstDifference(recorded, derived) {
-  const names = new Set([...Object.keys(recorded), ...Object.keys(derived)]);
-  return [...names].sort().find((name) => {
-    const a = Object.hasOwn(recorded, name) ? canonicalText(recorded[name]) : "";
-    const b = Object.hasOwn(derived, name) ? canonicalText(derived[name]) : "";
-    return a !== b;
-  });
-}
-
 /** Which check a disagreement is about: the earlier of the two first failures. */
 function disputedCheck(recorded, verdict) {
   const rank = (name) => {
@@ -244,179 +204,213 @@ function disputedCheck(recorded, verdict) {
   return CHECKS[Math.min(ours, theirs)] ?? null;
 }
 
-function trialFault(recorded, line, { verdict, result }) {
-  const field = firstDifference(recorded, result);
-  if (field === undefined) {
-    return null;
-  }
+function trialFault(recorded, place, { verdict, result }) {
+  const [difference] = differenceFaults("result_differs", place.file, result, recorded);
+  const failed = verdict.firstFailedCheck;
   const isVerdict =
-    verdict.firstFailedCheck !== recorded.first_failed_check || field.startsWith("checks");
-  return {
-    problem: isVerdict ? "verdict_differs" : "result_differs",
-    file: "results.jsonl",
-    line,
-    trial: trialId(recorded),
-    check: isVerdict ? disputedCheck(recorded, verdict) : null,
-    step: isVerdict ? verdict.failedStep : null,
-    field,
-    expected: field in result ? canonicalText(result[field]) : "–",
-    found: field in recorded ? canonicalText(recorded[field]) : "–",
-  };
-}
-
-function compareKeys(a, b) {
-  for (const name of ["policy", "scenario_id"]) {
-    if (a[name] !== b[name]) {
-      return a[name] < b[name] ? -1 : 1;
-    }
+    difference !== undefined &&
+    (failed !== recorded.first_failed_check || difference.field.startsWith("checks"));
+  if (isVerdict) {
+    const check = disputedCheck(recorded, verdict);
+    return { ...difference, ...place, problem: "verdict_differs", check, step: verdict.failedStep };
   }
-  return a.policy_seed - b.policy_seed;
+  if (difference !== undefined) {
+    return { ...difference, ...place };
+  }
+  if (failed !== null && !MEASURED.includes(failed)) {
+    return { ...place, problem: "trace_false", check: failed, step: verdict.failedStep };
+  }
+  return null;
 }
 
-function checkOrder(results) {
-  results.forEach(({ value }, index) => {
-    if (index > 0 && compareKeys(results[index - 1].value, value) >= 0) {
-      throw fault("order", { file: "results.jsonl", line: index + 1, trial: trialId(value) });
-    }
-  });
-}
-
-const KEY = (value, field) => {
+const RESULT = (value, field) => {
   object(value, field || "record");
-  string(value.policy, "policy");
-  string(value.scenario_id, "scenario_id");
-  integer(value.policy_seed, "policy_seed");
-  string(value.agent_outcome, "agent_outcome");
+  identifier(value.policy, "policy");
+  identifier(value.scenario_id, "scenario_id");
+  count(value.policy_seed, "policy_seed");
 };
 
-function tracesByTrial(files) {
-  const byTrial = new Map();
-  readLines(files, "traces.jsonl", TRACE).forEach((trace, index) => {
-    const name = trialId(trace.value);
-    if (byTrial.has(name)) {
-      throw fault("repeated", { file: "traces.jsonl", line: index + 1, trial: name });
-    }
-    byTrial.set(name, trace);
-  });
-  return byTrial;
+/** Every trial that must be there, in order: by policy, scenario and seed. */
+function expectedTrials(suite, { policies, policy_seeds: seeds }) {
+  return policies.flatMap((policy) =>
+    [...suite.scenarios.keys()].flatMap((scenario) =>
+      seeds.map((seed) => trialId({ policy, scenario_id: scenario, policy_seed: seed })),
+    ),
+  );
 }
 
-function checkTrial(suite, traces, { value: recorded }, index) {
-  const name = trialId(recorded);
-  const place = { file: "results.jsonl", line: index + 1, trial: name };
-  const trace = traces.get(name);
-  const entry = suite.scenarios.get(recorded.scenario_id);
-  if (trace === undefined || entry === undefined) {
-    return { ...place, problem: trace === undefined ? "no_trace" : "no_scenario" };
+/** The first line of a file that isn't the trial that belongs there. */
+function orderFaults(file, lines, expected) {
+  for (let at = 0; at < Math.max(lines.length, expected.length); at += 1) {
+    const found = at < lines.length ? trialId(lines[at].value) : "–";
+    const wanted = expected[at] ?? "–";
+    if (found !== wanted) {
+      return [{ problem: "order", file, line: at + 1, expected: wanted, found }];
+    }
   }
+  return [];
+}
+
+function checkTrial(suite, trace, { value: recorded }, line) {
+  const place = { file: "results.jsonl", line, trial: trialId(recorded) };
+  const entry = suite.scenarios.get(recorded.scenario_id);
   if (trace.value.steps.length === 0) {
     return { ...place, problem: "no_steps" };
   }
-  const derived = deriveResult(suite, entry, trace.value, trace.line, recorded.agent_outcome);
-  return trialFault(recorded, index + 1, derived);
+  return trialFault(recorded, place, deriveResult(suite, entry, trace.value, trace.line));
 }
 
-function stratum(results) {
-  const failed = {};
-  for (const { first_failed_check: check } of results) {
-    if (check !== null) {
-      failed[check] = (failed[check] ?? 0) + 1;
-    }
+const PPM = within(0, 1_000_000);
+const INTERVAL = record({
+  high_ppm: PPM,
+  low_ppm: PPM,
+  method: oneOf("agreement", "bootstrap"),
+});
+
+function countBy(values) {
+  const counts = {};
+  for (const value of values) {
+    counts[value] = (counts[value] ?? 0) + 1;
   }
+  return counts;
+}
+
+/** A stratum's counts; its intervals are taken over as `stated`, once they have a form. */
+function stratum(results, failureKind, stated) {
+  for (const name of ["completed_interval", "verified_interval"]) {
+    INTERVAL(stated?.[name], name);
+  }
+  const failed = results.map((result) => result.first_failed_check);
   return {
     cells: results.length,
     completed: results.filter((result) => result.completed).length,
-    first_failed_checks: failed,
+    completed_interval: stated.completed_interval,
+    failure_kind: failureKind,
+    first_failed_checks: countBy(failed.filter((check) => check !== null)),
     grids: new Set(results.map((result) => result.grid_id)).size,
     verified: results.filter((result) => result.verified_recovery).length,
+    verified_interval: stated.verified_interval,
   };
 }
 
-/** Count results again, as the summary does: per policy, in all and by failure kind. */
-function tally(results) {
-  const policies = [...new Set(results.map((result) => result.policy))].sort();
-  return policies.map((policy) => {
-    const own = results.filter((result) => result.policy === policy);
-    const kinds = KINDS.filter((name) => own.some((result) => result.failure_kind === name));
-    return {
-      policy,
-      ...stratum(own),
-      byKind: kinds.map((name) => ({
-        failure_kind: name,
-        ...stratum(own.filter((result) => result.failure_kind === name)),
-      })),
-    };
-  });
+function policySummary(policy, results, stated) {
+  const kinds = KINDS.filter((name) => results.some((result) => result.failure_kind === name));
+  return {
+    agent_outcomes: countBy(results.map((result) => result.agent_outcome)),
+    by_failure_kind: kinds.map((name, at) =>
+      stratum(
+        results.filter((result) => result.failure_kind === name),
+        name,
+        stated?.by_failure_kind?.[at],
+      ),
+    ),
+    evidence_class: results[0].evidence_class,
+    policy,
+    total: stratum(results, null, stated?.total),
+  };
 }
 
-/** The counts of the summary, without its intervals. */
-function statedTally(summary) {
-  const counts = ({ cells, completed, first_failed_checks: failed, grids, verified }) => ({
-    cells,
-    completed,
-    first_failed_checks: failed,
-    grids,
-    verified,
-  });
-  return summary.policies.map((row) => ({
-    policy: row.policy,
-    ...counts(row.total),
-    byKind: row.by_failure_kind.map((kindRow) => ({
-      failure_kind: kindRow.failure_kind,
-      ...counts(kindRow),
-    })),
-  }));
+/** The whole summary that follows from the results; `stated` lends its intervals. */
+function summaryOf(suiteId, results, resultsSha256, stated) {
+  const distinct = (name) => new Set(results.map((result) => result[name]));
+  const policies = [...distinct("policy")].sort();
+  return {
+    grids: distinct("grid_id").size,
+    independence: INDEPENDENCE,
+    intervals: INTERVALS,
+    limits: RECOVERY_LIMITS,
+    policies: policies.map((policy, at) =>
+      policySummary(
+        policy,
+        results.filter((result) => result.policy === policy),
+        stated.policies?.[at],
+      ),
+    ),
+    policy_seeds: [...distinct("policy_seed")].sort((a, b) => a - b),
+    published: suiteId === PUBLISHED_SUITE ? PUBLISHED : [],
+    results_sha256: resultsSha256,
+    scenarios: distinct("scenario_id").size,
+    schema_version: "wayproof.recovery-summary/1",
+    suite_id: suiteId,
+    trials: results.length,
+  };
 }
 
-function summaryFaults(files, policies, resultsSha256) {
-  let stated;
-  let summary;
+const SETTINGS = record({
+  policies: listOf(oneOf(...CONTROLS)),
+  policy_seeds: listOf(count),
+  suite_id: identifier,
+});
+
+function isRising(values) {
+  return values.length > 0 && values.every((value, at) => at === 0 || values[at - 1] < value);
+}
+
+/** Faults of the manifest, and of a suite that bears an official name without being it. */
+function settingsFaults(files, manifest, suite, pins) {
+  const { settings } = manifest;
+  const place = { problem: "manifest_differs", file: "manifest.json" };
   try {
-    summary = JSON.parse(strictText(files.get("summary.json") ?? new Uint8Array()));
-    stated = statedTally(summary);
-  } catch {
-    return [{ problem: "unreadable", file: "summary.json" }];
+    SETTINGS(settings, "settings");
+  } catch (error) {
+    throw fault(place.problem, { ...place, field: "settings", found: error.message });
   }
-  const pairs = [
-    ["results_sha256", resultsSha256, summary.results_sha256],
-    ...policies.map((own, index) => [`policies[${index}]`, own, stated[index] ?? null]),
+  const suiteId = suite.header.suite_id;
+  const faults = [
+    ...fileSetFaults(manifest, FILES),
+    ...manifestFaults(manifest, {
+      inputs: { suite: manifest.files["suite.jsonl"] ?? null },
+      limits: RECOVERY_LIMITS,
+      settings: { ...settings, suite_id: suiteId },
+    }),
   ];
-  return pairs
-    .filter(([, own, found]) => canonicalText(own) !== canonicalText(found ?? null))
-    .map(([field, own, found]) => ({
-      problem: "summary_differs",
-      file: "summary.json",
-      field,
-      expected: canonicalText(own),
-      found: canonicalText(found ?? null),
-    }));
+  for (const field of ["policies", "policy_seeds"]) {
+    if (!isRising(settings[field])) {
+      faults.push({ ...place, field: `settings.${field}`, found: canonicalText(settings[field]) });
+    }
+  }
+  const found = sha256Hex(files.get("suite.jsonl"));
+  if (Object.hasOwn(pins, suiteId) && pins[suiteId] !== found) {
+    faults.push({ problem: "impostor", file: "suite.jsonl", expected: pins[suiteId], found });
+  }
+  return faults;
 }
 
 /**
  * Check a recovery bundle's evidence.
  *
  * @param {Map<string, Uint8Array>} files
+ * @param {object} manifest
  * @param {(done: number, total: number) => Promise<void>} pause called between trials
+ * @param {object} pins digests of official suites, by suite id
  * @returns {Promise<object>} {faults, trials, suiteId, policies, watchable}
  */
-export async function checkRecovery(files, pause) {
+export async function checkRecovery(files, manifest, pause, pins) {
   const suite = readSuite(files);
-  const traces = tracesByTrial(files);
-  const results = readLines(files, "results.jsonl", KEY);
-  checkOrder(results);
-  const faults = [];
-  for (let index = 0; index < results.length; index += 1) {
-    const found = checkTrial(suite, traces, results[index], index);
+  const faults = settingsFaults(files, manifest, suite, pins);
+  const traces = readLines(files, "traces.jsonl", TRACE);
+  const results = readLines(files, "results.jsonl", RESULT);
+  const expected = expectedTrials(suite, manifest.settings);
+  const disorder = [
+    ...orderFaults("results.jsonl", results, expected),
+    ...orderFaults("traces.jsonl", traces, expected),
+  ];
+  faults.push(...disorder);
+  for (let index = 0; disorder.length === 0 && index < results.length; index += 1) {
+    const found = checkTrial(suite, traces[index], results[index], index + 1);
     if (found !== null) {
       faults.push(found);
     }
     await pause(index + 1, results.length);
   }
-  if (traces.size !== results.length) {
-    faults.push({ problem: "trial_count", file: "traces.jsonl", expected: results.length, found: traces.size });
+  let policies = [];
+  if (disorder.length === 0) {
+    const stated = readDocument(files, "summary.json", object);
+    const values = results.map(({ value }) => value);
+    const own = ownSummary(suite, values, files, stated);
+    faults.push(...differenceFaults("summary_differs", "summary.json", own, stated));
+    policies = own.policies.map(({ policy, total }) => ({ policy, ...total }));
   }
-  const policies = tally(results.map(({ value }) => value));
-  faults.push(...summaryFaults(files, policies, sha256Hex(files.get("results.jsonl"))));
   return {
     faults,
     trials: results.length,
@@ -425,7 +419,16 @@ export async function checkRecovery(files, pause) {
     watchable: {
       suite_id: suite.header.suite_id,
       grids: suite.grids,
-      trials: results.map(({ value }) => traces.get(trialId(value))?.value).filter(Boolean),
+      trials: traces.map(({ value }) => value),
     },
   };
+}
+
+function ownSummary(suite, results, files, stated) {
+  try {
+    const digest = sha256Hex(files.get("results.jsonl"));
+    return summaryOf(suite.header.suite_id, results, digest, stated);
+  } catch (error) {
+    throw fault("shape", { file: "summary.json", field: error.field, found: error.message });
+  }
 }

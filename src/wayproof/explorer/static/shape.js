@@ -49,6 +49,19 @@ export function oneOf(...words) {
   return named((value) => words.includes(value), words.join(" or "));
 }
 
+/** A text of a form. */
+export function matching(pattern, name) {
+  return named((value) => isText(value) && pattern.test(value), name);
+}
+
+/** A number within bounds. */
+export function within(low, high) {
+  return named(
+    (value) => typeof value === "number" && value >= low && value <= high,
+    `a number from ${low} to ${high}`,
+  );
+}
+
 /** The check, or null. */
 export function orNull(check) {
   return (value, field) => {
@@ -68,16 +81,30 @@ export function listOf(check) {
   };
 }
 
-/** An object with exactly these fields. */
-export function record(fields) {
+/** An object of any keys that pass, with values that pass. */
+export function mapOf(checkKey, checkValue) {
+  return (value, field) => {
+    object(value, field);
+    for (const [key, each] of Object.entries(value)) {
+      checkKey(key, field);
+      checkValue(each, `${field}.${key}`);
+    }
+  };
+}
+
+/** An object with exactly these fields, and perhaps the optional ones. */
+export function record(fields, optional = {}) {
   const names = Object.keys(fields).sort().join(", ");
   return (value, field) => {
     object(value, field || "record");
-    if (Object.keys(value).sort().join(", ") !== names) {
+    const found = Object.keys(value).filter((name) => !Object.hasOwn(optional, name));
+    if (found.sort().join(", ") !== names) {
       throw new ShapeError(field || "record", `the fields ${names}`);
     }
-    for (const [name, check] of Object.entries(fields)) {
-      check(value[name], field ? `${field}.${name}` : name);
+    for (const [name, check] of Object.entries({ ...fields, ...optional })) {
+      if (Object.hasOwn(value, name)) {
+        check(value[name], field ? `${field}.${name}` : name);
+      }
     }
   };
 }

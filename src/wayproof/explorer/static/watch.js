@@ -23,8 +23,39 @@ function chosen(name) {
   return document.querySelector(`input[name="${name}"]:checked`).value;
 }
 
-function scenarioOf(grid, kind) {
-  return grid.scenarios.find((scenario) => scenario.failure_kind === kind);
+/** What can be chosen on a grid: each of its scenarios; its id tells two of a kind apart. */
+function choicesOf(grid) {
+  const seen = {};
+  return grid.scenarios.map((scenario) => {
+    const { failure_kind: kind } = scenario;
+    seen[kind] = (seen[kind] ?? 0) + 1;
+    const isOnly = grid.scenarios.filter((each) => each.failure_kind === kind).length === 1;
+    return {
+      scenario,
+      value: seen[kind] === 1 ? kind : `${kind}/${seen[kind]}`,
+      label: isOnly
+        ? [text(`kind.${kind}`)]
+        : [`${text(`kind.${kind}`)} · `, foreign(scenario.scenario_id)],
+    };
+  });
+}
+
+/** The choices of a group of radio buttons, one of them checked. */
+function radios(name, choices, checked, onChange) {
+  return choices.map(({ value, label }) =>
+    el(
+      "label",
+      {},
+      el("input", { type: "radio", name, value, checked: value === checked, on: { change: onChange } }),
+      el("span", {}, label),
+    ),
+  );
+}
+
+/** The value chosen before where it can still be chosen, otherwise the first one. */
+function keptChoice(name, values) {
+  const before = document.querySelector(`input[name="${name}"]:checked`)?.value;
+  return values.includes(before) ? before : values[0];
 }
 
 /** The steps that stand before the policy's turn: the prefix and the refused action. */
@@ -117,6 +148,7 @@ export class Watch {
     this.#listenToBoard();
     this.use(sample);
     onLanguage(() => {
+      this.#drawKinds();
       this.#drawPolicies();
       this.#stage.redraw();
     });
@@ -131,20 +163,23 @@ export class Watch {
     byId("given-suite").replaceChildren(foreign(source.suite_id));
     const seeds = [...new Set(source.trials.map((trial) => trial.policy_seed))];
     seeds.sort((a, b) => a - b);
-    const grids = source.grids.map((grid, index) => [index, visible(grid.grid_id)]);
+    const grids = source.grids
+      .map((grid, index) => [index, visible(grid.grid_id), grid.scenarios.length])
+      .filter(([, , scenarios]) => scenarios > 0);
     byId("grid").replaceChildren(...options(grids));
     byId("seed").replaceChildren(...options(seeds.map((seed) => [seed, String(seed)])));
+    this.#drawKinds();
     this.#drawPolicies();
     this.#load();
   }
 
   #listenToChoices() {
     const load = () => this.#load();
-    byId("grid").addEventListener("change", load);
+    byId("grid").addEventListener("change", () => {
+      this.#drawKinds();
+      load();
+    });
     byId("seed").addEventListener("change", load);
-    for (const input of document.querySelectorAll('input[name="kind"]')) {
-      input.addEventListener("change", load);
-    }
     byId("show-costs").addEventListener("change", (event) =>
       this.#stage.setView({ showCosts: event.target.checked }),
     );
@@ -157,8 +192,9 @@ export class Watch {
 
   #listenToBoard() {
     this.#board.addEventListener("click", (event) => {
-      if (this.#isPlaying()) {
-        this.#propose({ move: cellAt(this.#board, event) });
+      const cell = cellAt(this.#board, event, this.#current.grid);
+      if (this.#isPlaying() && cell !== null) {
+        this.#propose({ move: cell });
       }
     });
     this.#board.addEventListener("keydown", (event) => this.#onBoardKey(event));
@@ -168,31 +204,27 @@ export class Watch {
     byId("own-finish").addEventListener("click", () => this.#propose({ finish: true }));
   }
 
+  #grid() {
+    return this.#source.grids[Number(byId("grid").value)];
+  }
+
+  /** Offer exactly the scenarios that the grid has. */
+  #drawKinds() {
+    const choices = choicesOf(this.#grid());
+    const chosenValue = keptChoice("kind", choices.map(({ value }) => value));
+    byId("kinds").replaceChildren(...radios("kind", choices, chosenValue, () => this.#load()));
+  }
+
   #drawPolicies() {
-    const before = document.querySelector('input[name="policy"]:checked')?.value;
     const names = policiesOf(this.#source.trials);
-    const chosenName = names.includes(before) ? before : names[0];
-    byId("policies").replaceChildren(
-      ...names.map((policy) =>
-        el(
-          "label",
-          {},
-          el("input", {
-            type: "radio",
-            name: "policy",
-            value: policy,
-            checked: policy === chosenName,
-            on: { change: () => this.#load() },
-          }),
-          el("span", {}, policyLabel(policy)),
-        ),
-      ),
-    );
+    const choices = names.map((policy) => ({ value: policy, label: policyLabel(policy) }));
+    const chosenName = keptChoice("policy", names);
+    byId("policies").replaceChildren(...radios("policy", choices, chosenName, () => this.#load()));
   }
 
   #load() {
-    const grid = this.#source.grids[Number(byId("grid").value)];
-    const scenario = scenarioOf(grid, chosen("kind")) ?? grid.scenarios[0];
+    const grid = this.#grid();
+    const { scenario } = choicesOf(grid).find(({ value }) => value === chosen("kind"));
     const policy = chosen("policy");
     const isOwn = policy === YOU;
     byId("own-controls").hidden = !isOwn;

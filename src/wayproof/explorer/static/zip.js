@@ -2,7 +2,14 @@
 // Stored and deflated members; anything else is refused by name. The browser inflates.
 
 /** A zip that can't be read, with what is wrong. */
-export class ZipError extends Error {}
+export class ZipError extends Error {
+  /** @param {string} key of the message after "zip.", with its values */
+  constructor(key, values = {}) {
+    super(key);
+    this.key = key;
+    this.values = values;
+  }
+}
 
 const END_RECORD = 0x06054b50;
 const CENTRAL_RECORD = 0x02014b50;
@@ -23,7 +30,7 @@ function findEnd(view) {
       return at;
     }
   }
-  throw new ZipError("not a zip file");
+  throw new ZipError("not_zip");
 }
 
 function readDirectory(bytes, view) {
@@ -31,12 +38,12 @@ function readDirectory(bytes, view) {
   const count = view.getUint16(end + 10, true);
   let at = view.getUint32(end + 16, true);
   if (count === 0xffff || at === 0xffffffff) {
-    throw new ZipError("zip64 is not supported");
+    throw new ZipError("zip64");
   }
   const members = [];
   for (let index = 0; index < count; index += 1) {
     if (view.getUint32(at, true) !== CENTRAL_RECORD) {
-      throw new ZipError("broken directory");
+      throw new ZipError("directory");
     }
     const nameLength = view.getUint16(at + 28, true);
     members.push({
@@ -52,7 +59,7 @@ function readDirectory(bytes, view) {
   return members.filter((member) => !member.name.endsWith("/"));
 }
 
-async function inflate(packed, limitBytes) {
+async function inflate(packed, limitBytes, name) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const reader = stream.getReader();
   const chunks = [];
@@ -65,7 +72,7 @@ async function inflate(packed, limitBytes) {
     total += value.length;
     if (total > limitBytes) {
       await reader.cancel();
-      throw new ZipError("unpacks to more than it says");
+      throw new ZipError("larger", { name });
     }
     chunks.push(value);
   }
@@ -79,11 +86,12 @@ async function inflate(packed, limitBytes) {
 }
 
 async function unpack(bytes, view, member) {
+  const { name } = member;
   if (member.encrypted) {
-    throw new ZipError(`${member.name}: encrypted`);
+    throw new ZipError("encrypted", { name });
   }
   if (view.getUint32(member.offset, true) !== LOCAL_RECORD) {
-    throw new ZipError(`${member.name}: broken entry`);
+    throw new ZipError("entry", { name });
   }
   const start =
     member.offset +
@@ -92,18 +100,18 @@ async function unpack(bytes, view, member) {
     view.getUint16(member.offset + 28, true);
   const packed = bytes.subarray(start, start + member.packedBytes);
   if (packed.length !== member.packedBytes) {
-    throw new ZipError(`${member.name}: cut short`);
+    throw new ZipError("short", { name });
   }
   if (member.method === STORED) {
     return packed;
   }
   if (member.method !== DEFLATED) {
-    throw new ZipError(`${member.name}: packed by method ${member.method}, not deflate`);
+    throw new ZipError("method", { name, method: member.method });
   }
   try {
-    return await inflate(packed, member.unpackedBytes);
+    return await inflate(packed, member.unpackedBytes, name);
   } catch (error) {
-    throw error instanceof ZipError ? error : new ZipError(`${member.name}: broken data`);
+    throw error instanceof ZipError ? error : new ZipError("data", { name });
   }
 }
 
@@ -119,7 +127,7 @@ export async function readZip(bytes) {
     const members = readDirectory(bytes, view);
     const total = members.reduce((sum, member) => sum + member.unpackedBytes, 0);
     if (total > UNPACKED_LIMIT_BYTES) {
-      throw new ZipError("unpacks to more than 512 MiB");
+      throw new ZipError("limit");
     }
     const files = [];
     for (const member of members) {
@@ -128,7 +136,7 @@ export async function readZip(bytes) {
     return files;
   } catch (error) {
     if (error instanceof RangeError) {
-      throw new ZipError("cut short");
+      throw new ZipError("cut");
     }
     throw error;
   }

@@ -1,9 +1,9 @@
 // The fitness report: two debt queues and all results as lists, and a panel for one result.
 
 import { byId, dataBlock, foreign, visible } from "../../web/static/dom.js";
-import { number, numberOrDash, onLanguage, percent, startLocale, text } from "../../web/static/locale.js";
+import { apartFromOne, number, numberOrDash, onLanguage, percent, startLocale, text } from "../../web/static/locale.js";
 import { List, byNumber, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
-import { KINDS, STATUSES, kindMark, statusMark } from "./marks.js";
+import { KINDS, STATUSES, kindMark, recallText, statusMark } from "./marks.js";
 import { createPanel } from "./task_panel.js";
 
 const FILTERS = ["filter-route", "filter-kind", "filter-latency"];
@@ -16,7 +16,8 @@ function columnsOf(data) {
   return {
     task: {
       key: "task",
-      sort: byText((index) => data.ids[index]),
+      // Results stand in the order of their id, then of their attempt as a number.
+      sort: (a, b) => a - b,
       draw: (index) => foreign(data.ids[index]),
     },
     kind: {
@@ -33,16 +34,18 @@ function columnsOf(data) {
     missing: numeric("missing", data.missing_count, (index) => number(data.missing_count[index])),
     hits: numeric("hits", data.hit_count, (index) => number(data.hit_count[index])),
     wall: numeric("wall", data.wall_ms, (index) =>
-      numberOrDash(data.wall_ms[index] < 0 ? null : data.wall_ms[index], 1),
+      numberOrDash(data.wall_ms[index] < 0 ? null : data.wall_ms[index], 3),
     ),
     budget: numeric("budget", data.budget_ms, (index) => number(data.budget_ms[index])),
-    recall: numeric("recall", data.recall, (index) => percent(data.recall[index])),
+    recall: numeric("recall", data.recall, (index) =>
+      recallText(data.recall[index], data.missing_count[index]),
+    ),
     precision: numeric("precision", data.precision, (index) => percent(data.precision[index])),
     ratio: {
       key: "ratio",
       isNumber: true,
       sort: (a, b) => ratio(a) - ratio(b),
-      draw: (index) => (data.wall_ms[index] < 0 ? "–" : `${number(ratio(index), 2)} ×`),
+      draw: (index) => (data.wall_ms[index] < 0 ? "–" : `${apartFromOne(ratio(index), 2)} ×`),
     },
   };
 }
@@ -117,6 +120,7 @@ function startLists(data) {
   const panel = createPanel(data, {
     previous: () => list.openAt(opened - 1),
     next: () => list.openAt(opened + 1),
+    closed: () => list.focusAt(opened),
   });
   const list = new List((index, place) => {
     opened = place;

@@ -1,7 +1,7 @@
 // The two axes' words and signs: a sign and a word, so that colour is never alone.
 
 import { el } from "../../web/static/dom.js";
-import { text } from "../../web/static/locale.js";
+import { percent, text } from "../../web/static/locale.js";
 
 /** Rows of the matrix, by code: sufficient, then the ladder. */
 export const KINDS = Object.freeze([
@@ -28,4 +28,9 @@ export function kindMark(code) {
 export function statusMark(code) {
   const status = STATUSES[code];
   return el("span", { class: `status ${STATUS_CLASS[status]}` }, text(`latency.${status}`));
+}
+
+/** A recall of 4 decimals: rounded to 1, it is still not whole while an id is missing. */
+export function recallText(recall, missingCount) {
+  return recall === 1 && missingCount > 0 ? `> ${percent(0.9999, 2)}` : percent(recall);
 }

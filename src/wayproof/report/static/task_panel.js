@@ -3,7 +3,7 @@
 
 import { byId, clip, el, foreign, visibleBlock } from "../../web/static/dom.js";
 import { number, numberOrDash, percent, text } from "../../web/static/locale.js";
-import { kindMark, statusMark } from "./marks.js";
+import { kindMark, recallText, statusMark } from "./marks.js";
 
 const LONGEST_TEXT = 20_000;
 const MOST_IDS = 200;
@@ -124,7 +124,7 @@ function idsPart(result) {
       "p",
       { class: "small" },
       text("panel.recall", {
-        recall: percent(result.recall_at_packet),
+        recall: recallText(result.recall_at_packet, result.missing_expected_artifacts.length),
         found: number(result.found_expected_artifacts.length),
         expected: number(result.expected_artifacts.length),
         precision: percent(result.precision_at_packet),
@@ -214,7 +214,7 @@ function headPart(detail, columns, index) {
             }))
           : null),
       el("div", { class: "card" }, el("h3", {}, text("column.latency")), el("p", {}, statusMark(columns.latency[index])),
-        el("p", { class: "small soft" }, text("panel.time", {
+        el("p", { class: "small soft" }, text(wall === null ? "panel.noTime" : "panel.time", {
           wall: numberOrDash(wall, 3),
           budget: number(result.latency_budget_ms),
         }))),
@@ -241,7 +241,7 @@ function awayParts(columns, index) {
  * @param {object} columns the list's columns; `detail` says which line of the details
  *   block belongs to a result, -1 when it isn't in this file
  */
-export function createPanel(columns, { previous, next }) {
+export function createPanel(columns, { previous, next, closed }) {
   const dialog = byId("panel");
   let lines = null;
   let shown = null;
@@ -276,6 +276,8 @@ export function createPanel(columns, { previous, next }) {
     byId("panel-body").replaceChildren(...parts);
   }
 
+  // The list was drawn anew meanwhile: the browser can't find its way back by itself.
+  dialog.addEventListener("close", closed);
   byId("panel-previous").addEventListener("click", previous);
   byId("panel-next").addEventListener("click", next);
   byId("panel-close").addEventListener("click", () => dialog.close());

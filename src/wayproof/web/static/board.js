@@ -112,10 +112,18 @@ export function boardBox(grid) {
   return `0 0 ${width} ${height}`;
 }
 
-/** The cell under a pointer event; cells of the margin lie off the grid. */
-export function cellAt(element, event) {
+/**
+ * The cell under a pointer event, from the border of one cell around the grid inwards; null
+ * further out: a click that names no cell proposes nothing.
+ */
+export function cellAt(element, event, grid) {
   const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(
     element.getScreenCTM().inverse(),
   );
-  return [Math.floor((point.y - MARGIN) / CELL), Math.floor((point.x - MARGIN) / CELL)];
+  const row = Math.floor((point.y - MARGIN) / CELL);
+  const column = Math.floor((point.x - MARGIN) / CELL);
+  const isNear = (place, length) => place >= -1 && place <= length;
+  return isNear(row, grid.rows.length) && isNear(column, grid.rows[0].length)
+    ? [row, column]
+    : null;
 }
