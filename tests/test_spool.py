@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayproof.spool import MappedFile, SortingSpool, merge_runs
+from wayproof.spool import PieceFile, SortingSpool, merge_runs
 
 records = st.lists(st.binary(min_size=8, max_size=40), max_size=60)
 
@@ -46,14 +46,16 @@ def test_many_runs_are_compacted(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) <= 64
 
 
-def test_a_mapped_file_reads_pieces_and_lets_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Handing pages back changes nothing of what is read."""
-    monkeypatch.setattr("wayproof.spool._TOUCHED_LIMIT_BYTES", 5000)
+def test_pieces_are_read_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk, jumps back and forth, and pieces larger than the window."""
+    monkeypatch.setattr("wayproof.spool._WINDOW_BYTES", 1000)
     path = tmp_path / "f"
     data = bytes(range(256)) * 100
     path.write_bytes(data)
-    mapped = MappedFile(path)
-    assert all(mapped.read(at, 100) == data[at : at + 100] for at in range(0, 25_000, 700))
-    mapped.close()
+    pieces = PieceFile(path)
+    places = [*range(0, 25_000, 90), 3, 20_000, 19_990, 20_010, 0, 25_590]
+    assert all(pieces.read(at, 10) == data[at : at + 10] for at in places)
+    assert pieces.read(25_590, 5) == data[25_590:25_595]
+    assert pieces.read(100, 5000) == data[100:5100]
+    assert pieces.read(5100, 5000) == data[5100:10_100]
+    pieces.close()

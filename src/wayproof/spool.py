@@ -6,14 +6,13 @@ whatever the number of records.
 """
 
 import heapq
-import mmap
 import struct
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-__all__ = ["MappedFile", "Run", "SortingSpool", "merge_runs"]
+__all__ = ["PieceFile", "Run", "SortingSpool", "merge_runs"]
 
 DEFAULT_BUDGET_BYTES = 16 << 20
 _OVERHEAD_BYTES = 49  # of a bytes object and its place in a list
@@ -21,8 +20,7 @@ _MARK_EVERY = 256
 _MAX_OPEN_RUNS = 64
 _LENGTH = struct.Struct(">I")
 _BUFFER_BYTES = 1 << 16
-_NEIGHBOURHOOD_BYTES = 1 << 16
-_TOUCHED_LIMIT_BYTES = 16 << 20
+_WINDOW_BYTES = 1 << 16
 
 
 class Run(NamedTuple):
@@ -143,35 +141,31 @@ def merge_runs(runs: Sequence[Run], low: bytes = b"", high: bytes | None = None)
     return heapq.merge(*(run.read(low, high) for run in runs))
 
 
-class MappedFile:
-    """Pieces of a file, read without a system call each.
+class PieceFile:
+    """Pieces of a file: a walk through it reads ahead, a jump reads what is asked for.
 
-    What was touched is handed back to the system's cache now and then, so the file does
-    not pile up in this process's memory.
+    (Mapping the file into memory is no faster once its pages have to be handed back, and
+    they have to, or they count as this process's memory.)
     """
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._touched_bytes = 0
+        self._file = path.open("rb", buffering=0)
+        self._window = b""
+        self._window_start = 0
         self._end = 0
 
     def read(self, offset: int, size: int) -> bytes:
         """Return ``size`` bytes from ``offset``."""
-        piece = self._map[offset : offset + size]
-        # The system maps a whole neighbourhood at each jump, and nothing anew in a walk.
-        is_walk = 0 <= offset - self._end < _NEIGHBOURHOOD_BYTES
+        place = offset - self._window_start
+        if place < 0 or place + size > len(self._window):
+            is_walk = 0 <= offset - self._end < _WINDOW_BYTES
+            self._file.seek(offset)
+            self._window = self._file.read(max(size, _WINDOW_BYTES) if is_walk else size)
+            self._window_start = offset
+            place = 0
         self._end = offset + size
-        self._touched_bytes += size if is_walk else size + _NEIGHBOURHOOD_BYTES
-        if self._touched_bytes > _TOUCHED_LIMIT_BYTES:
-            self._let_go()
-        return piece
-
-    def _let_go(self) -> None:
-        self._touched_bytes = 0
-        if hasattr(self._map, "madvise"):
-            self._map.madvise(mmap.MADV_DONTNEED)
+        return self._window[place : place + size]
 
     def close(self) -> None:
-        """Unmap the file."""
-        self._map.close()
+        """Let go of the file."""
+        self._file.close()

@@ -124,7 +124,7 @@ def test_the_same_bytes_when_everything_spills(
     wanted = _digests(tmp_path / "out")
     monkeypatch.setattr("wayproof.spool.DEFAULT_BUDGET_BYTES", 600)
     monkeypatch.setattr("wayproof.spool._MAX_OPEN_RUNS", 5)
-    monkeypatch.setattr("wayproof.spool._TOUCHED_LIMIT_BYTES", 9000)
+    monkeypatch.setattr("wayproof.spool._WINDOW_BYTES", 3000)
     random.Random(7).shuffle(packets)
     _score(tmp_path, tasks, packets)
     assert _digests(tmp_path / "out") == wanted

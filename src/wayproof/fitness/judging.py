@@ -14,6 +14,7 @@ from wayproof.fitness.inputs import decode_line, each_line
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import Packet, PacketLine
 from wayproof.fitness.result import debts_of
+from wayproof.fitness.task import need_of
 from wayproof.fitness.task_index import TaskIndex
 from wayproof.jsonin import blocks, refuse_unsafe_numbers
 from wayproof.spool import Run, SortingSpool
@@ -135,12 +136,13 @@ def _next_line_start(file: Any, offset: int, size: int) -> int:
 def score_packet(job: Job, packet: Packet, number: int) -> Scored:
     """Score one packet of the task ``number``."""
     tasks = job.tasks
-    need = tasks.need(number)
+    task = tasks.task(number)
+    need = need_of(task)
     found = judge(need, packet)
     shape = shape_of(need, found, tasks.route_codes[need.route_type])
     if job.summary_only:
         return Scored(shape, found.wall_ms, b"", b"")
-    written = result_of(tasks.line(number), need, packet, found)
+    written = result_of(task, need, packet, found)
     debts = b""
     if found.fact_mask or found.latency_status in {"fail", "timeout"}:
         debts = record_lines(debts_of(written, numbered=False))

@@ -14,7 +14,7 @@ from wayproof.fitness.inputs import line_number_at
 from wayproof.fitness.judging import Job
 from wayproof.fitness.packet import NO_PACKET
 from wayproof.fitness.result import LatencyDebt, SufficiencyDebt
-from wayproof.spool import MappedFile, Run, SortingSpool, merge_runs
+from wayproof.spool import PieceFile, Run, SortingSpool, merge_runs
 
 __all__ = ["WALL", "Merger", "Part", "Sink"]
 
@@ -54,10 +54,17 @@ class Merger:
         self._fold = SuiteFold()
         self._walls = SortingSpool(job.scratch, f"walls-{ranks.start:012d}")
         self._wall_count = 0
-        self._stores: dict[int, MappedFile] = {}
+        self._stores: dict[int, PieceFile] = {}
 
     def merge(self, runs: list[Run]) -> Part:
         """Merge the part of ``runs`` that lies in the range."""
+        try:
+            return self._merge(runs)
+        finally:
+            for store in self._stores.values():
+                store.close()
+
+    def _merge(self, runs: list[Run]) -> Part:
         expected = self._ranks.start
         single = self._fold.single
         records = merge_runs(runs, _RANK.pack(expected), _RANK.pack(self._ranks.stop))
@@ -78,8 +85,6 @@ class Merger:
                 record = attempts.following
             expected = rank + 1
         self._add_uncaptured(range(expected, self._ranks.stop))
-        for store in self._stores.values():
-            store.close()
         return Part(self._fold, self._walls.runs(on_disk=self._job.on_disk), self._wall_count)
 
     def _add_uncaptured(self, ranks: range) -> None:
@@ -112,10 +117,10 @@ class Merger:
             lines = lines[:result_bytes]
         self._results.write(lines)
 
-    def _store(self, number: int) -> MappedFile:
+    def _store(self, number: int) -> PieceFile:
         store = self._stores.get(number)
         if store is None:
-            store = self._stores[number] = MappedFile(self._job.store(number))
+            store = self._stores[number] = PieceFile(self._job.store(number))
         return store
 
 

@@ -2,7 +2,7 @@
 
 Three steps, none of which holds the packets in memory:
 
-1. the tasks are indexed (:mod:`~wayproof.fitness.task_index`);
+1. the tasks are indexed by id (:mod:`~wayproof.fitness.task_index`);
 2. the packets are judged as they come, chunk by chunk. Result lines go into a store as
    they are made, and a small record under (rank of the task, attempt) into a sorting
    spool (:mod:`~wayproof.fitness.judging`);
@@ -40,7 +40,7 @@ from wayproof.fitness.judging import (
 )
 from wayproof.fitness.merging import WALL, Merger, Part, Sink
 from wayproof.fitness.suite import DEFAULT_SUITE
-from wayproof.fitness.task_index import index_tasks
+from wayproof.fitness.task_index import index_tasks, refuse_bad_tasks
 from wayproof.jsonin import STDIN_NAME, blocks
 from wayproof.spool import Run, merge_runs
 from wayproof.statistics import nearest_rank
@@ -290,10 +290,14 @@ def _score_inputs(
             role: background.submit(digest_file, file.given)
             for role, file in (("tasks", tasks), ("packets", packets))
         }
-        if pool is None:
-            total = _count_here(job, *sinks, progress)
-        else:
-            total = _count_in_workers(job, pool, request.processes, *sinks, progress)
+        try:
+            if pool is None:
+                total = _count_here(job, *sinks, progress)
+            else:
+                total = _count_in_workers(job, pool, request.processes, *sinks, progress)
+        except InputError:
+            refuse_bad_tasks(tasks)  # what is wrong with the tasks comes first
+            raise
         inputs = {role: digest.result() for role, digest in digests.items()}
     tasks.refuse_change()
     packets.refuse_change()

@@ -1,6 +1,5 @@
 """The task: what a cold agent was asked, and what a good first route must point at."""
 
-import functools
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,12 +125,6 @@ def _kept(texts: Sequence[str]) -> Sequence[str]:
     return [text for text in texts if text and not text.isspace()]
 
 
-@functools.lru_cache(maxsize=1024)
-def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Let the many tasks that forbid the same routes share one tuple."""
-    return tuple(_kept(texts))
-
-
 def need_of(line: TaskLine) -> Need:
     """Prepare a task line for judging, its defaults filled in."""
     expected = line.expected_artifacts
@@ -146,7 +139,7 @@ def need_of(line: TaskLine) -> Need:
     return Need(
         ids,
         prefixes,
-        _shared(tuple(forbidden)) if forbidden else (),
+        tuple(_kept(forbidden)) if forbidden else (),
         _folded(terms) if terms else (),
         DEFAULTS.latency_budget_ms if budget_ms is None else budget_ms,
         DEFAULTS.route_type if route_type is None else route_type,

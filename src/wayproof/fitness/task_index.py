@@ -1,4 +1,10 @@
-"""Every task by its id: what judging needs in memory, the rest where it lies in the file."""
+"""Every task by its id, and where its line lies: all that scoring holds in memory of tasks.
+
+A task's line is read back, checked and prepared when a packet of it comes, or at the end
+when none did, so every line is checked in the process that needs it. When something is
+wrong anywhere, :func:`refuse_bad_tasks` reads the file once more from its start, so that
+the first bad line is the one that is named.
+"""
 
 from array import array
 from pathlib import Path
@@ -8,16 +14,20 @@ import msgspec
 
 from wayproof.errors import InputError
 from wayproof.fitness.inputs import PlainFile, decode_line, each_line
-from wayproof.fitness.task import Need, TaskLine, need_of, refuse_draft
+from wayproof.fitness.task import DEFAULTS, TaskLine, refuse_draft
 from wayproof.jsonin import explain_line, has_duplicate_key
-from wayproof.spool import MappedFile
+from wayproof.spool import PieceFile
 from wayproof.text import quoted
 
-__all__ = ["TaskIndex", "index_tasks"]
+__all__ = ["TaskIndex", "index_tasks", "refuse_bad_tasks"]
 
-# The need of a short line with few texts stays in memory: about 1 KB with its overhead.
-_KEPT_LINE_BYTES, _KEPT_TEXTS = 1024, 8
 
+class _Identity(msgspec.Struct, gc=False):
+    task_id: str
+    route_type: str | None = None
+
+
+_decode_identity = msgspec.json.Decoder(_Identity).decode
 _decode_task = msgspec.json.Decoder(TaskLine).decode
 _field_values = msgspec.structs.astuple
 
@@ -43,10 +53,9 @@ class TaskIndex:
         self.order = array("Q")
         self.route_codes: dict[str, int] = {}
         self._path = path
-        self._needs: list[Need | None] = []
         self._offsets = array("Q")
         self._lengths = array("Q")
-        self._lines: MappedFile | None = None
+        self._lines: PieceFile | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -56,25 +65,26 @@ class TaskIndex:
 
     def add(self, line: bytes, offset: int) -> None:
         """Take in one task line that starts at ``offset``."""
-        task = _checked_task(line)
-        number = len(self._needs)
-        if self.numbers.setdefault(task.task_id or "", number) != number:
+        try:
+            identity = _decode_identity(line)
+        except (msgspec.MsgspecError, RecursionError):
+            checked_task(line)
+            raise
+        number = len(self._offsets)
+        if self.numbers.setdefault(identity.task_id, number) != number:
             raise InputError(
                 "duplicate task_id",
                 field="task_id",
                 expected="each id once",
-                found=quoted(task.task_id),
+                found=quoted(identity.task_id),
             )
-        need = need_of(task)
-        if need.route_type not in self.route_codes:
-            self.route_codes[need.route_type] = len(self.route_codes)
-        length = len(line)
-        if length > _KEPT_LINE_BYTES or len(need.expected) + len(need.terms) > _KEPT_TEXTS:
-            self._needs.append(None)
-        else:
-            self._needs.append(need)
+        route_type = identity.route_type
+        if route_type is None:
+            route_type = DEFAULTS.route_type
+        if route_type not in self.route_codes:
+            self.route_codes[route_type] = len(self.route_codes)
         self._offsets.append(offset)
-        self._lengths.append(length)
+        self._lengths.append(len(line))
 
     def rank(self) -> None:
         """Put the tasks in the order of the results, once all are in."""
@@ -84,15 +94,11 @@ class TaskIndex:
         for rank, number in enumerate(self.order):
             self.ranks[number] = rank
 
-    def need(self, number: int) -> Need:
-        """Return what judging needs of a task."""
-        return self._needs[number] or need_of(self.line(number))
-
-    def line(self, number: int) -> TaskLine:
-        """Read a task's line back."""
+    def task(self, number: int) -> TaskLine:
+        """Read a task's line back and check it."""
         if self._lines is None:
-            self._lines = MappedFile(self._path)
-        return _decode_task(self._lines.read(self._offsets[number], self._lengths[number]))
+            self._lines = PieceFile(self._path)
+        return checked_task(self._lines.read(self._offsets[number], self._lengths[number]))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -102,13 +108,13 @@ class TaskIndex:
 
 
 def index_tasks(tasks: PlainFile) -> TaskIndex:
-    """Read every task once, check it, and remember where it lies.
+    """Note every task's id and place.
 
     Raises
     ------
     InputError
-        Naming file, line and field: not a task, a duplicate key or id, a missing id (a
-        task without id can't be joined with a packet), an unfilled draft.
+        Naming file, line and field: not a task, a missing id (a task without id can't be
+        joined with a packet), an id that stands twice.
     """
     index = TaskIndex(tasks.path)
     each_line(tasks.path, tasks.shown, index.add)
@@ -116,7 +122,23 @@ def index_tasks(tasks: PlainFile) -> TaskIndex:
     return index
 
 
-def _checked_task(line: bytes) -> TaskLine:
+def refuse_bad_tasks(tasks: PlainFile) -> None:
+    """Check every line from the first one on.
+
+    Raises
+    ------
+    InputError
+        Naming the first line that is no task, repeats a key, or is an unfilled draft.
+    """
+
+    def take(line: bytes, _offset: int) -> None:
+        checked_task(line)
+
+    each_line(tasks.path, tasks.shown, take)
+
+
+def checked_task(line: bytes) -> TaskLine:
+    """Decode a task's line and check what its types don't say."""
     task: TaskLine = decode_line(line, _decode_task, TaskLine)
     values = _field_values(task)
     if has_duplicate_key(line, len(values) - values.count(None), lambda: _joined(task)):

@@ -134,7 +134,8 @@ LIMITS: Final = (
 INDEPENDENCE: Final = (
     "The grids are the independent units. A grid's scenarios and seeds are correlated, and a "
     "second invocation repeats the same cells: it is never pooled. Intervals speak of grids "
-    "made by this suite's generator and of nothing else."
+    "made by this suite's generator and of nothing else. Where only a few grids have a hit, a "
+    "bootstrap interval is too narrow."
 )
 
 

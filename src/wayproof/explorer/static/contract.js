@@ -19,7 +19,7 @@ export const RECOVERY_LIMITS = Object.freeze([
 ]);
 
 export const INDEPENDENCE =
-  "The grids are the independent units. A grid's scenarios and seeds are correlated, and a second invocation repeats the same cells: it is never pooled. Intervals speak of grids made by this suite's generator and of nothing else.";
+  "The grids are the independent units. A grid's scenarios and seeds are correlated, and a second invocation repeats the same cells: it is never pooled. Intervals speak of grids made by this suite's generator and of nothing else. Where only a few grids have a hit, a bootstrap interval is too narrow.";
 
 export const INTERVALS =
   "95 % intervals over grids in parts per million: percentile bootstrap, 2000 resamples of grids, one fixed index table for all strata; where all grids agree, the exact binomial bound over grids";
