@@ -201,8 +201,13 @@ class _Reader:
     # -- the session ------------------------------------------------------------------
 
     def _meta(self, meta: Any) -> None:
-        if not isinstance(meta, Mapping) or self._identified:
-            return  # a later one is a replayed parent's
+        if not isinstance(meta, Mapping):
+            return
+        if self._identified:  # a later one is a replayed parent's
+            named = _text(meta, "id") or _text(meta, "session_id")
+            if self._main and named != self._cutter.info.session_id:
+                self._cutter.info.replays = True
+            return
         self._identified = True
         self._cwd = _text(meta, "cwd")
         if not self._main:
