@@ -130,11 +130,16 @@ def _milliseconds(seconds: str) -> float | None:
 
 def first_line(text: str, limit_chars: int = 300) -> str:
     """Return the first line that says something, bounded."""
-    for line in text[:20_000].splitlines():
+    text = text[:20_000]
+    said = command_output(text)
+    if not said.strip():
+        found = _EXIT.search(text)
+        return (found[0] if found else text).strip()[:limit_chars] or "failed without a message"
+    for line in said.splitlines():
         stripped = re.sub(r"</?[a-z_]+>", "", line).strip()
         if stripped and not re.fullmatch(r"Exit code:?\s*-?\d+", stripped):
             return stripped[:limit_chars]
-    return text.strip()[:limit_chars] or "failed without a message"
+    return said.strip()[:limit_chars]
 
 
 UNREAD_WORDS = ("No such file", "Is a directory", "Permission denied", "Not a directory")
