@@ -141,9 +141,14 @@ class Source:
         decode = decoder.decode
         for number, line in self.lines():
             try:
-                yield number, decode(line)
+                record = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 yield from self._mended(number, line, decode, error, expected)
+                continue
+            # Members that are decoded later, or never, have not been looked into.
+            if not line.isascii() and not _is_utf8(line):
+                self.bad(number, "not quite JSON (invalid UTF-8); mended and read", mended=True)
+            yield number, record
 
     def _mended(
         self,
@@ -204,6 +209,14 @@ class Source:
         else:
             self.bad(1, f"not quite JSON ({what}); mended and read", mended=True)
         return document
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _not_expected(document: bytes, error: Exception, expected: str) -> str:
