@@ -126,6 +126,23 @@ def test_a_record_run_together_with_half_a_one(write_log: WriteLog) -> None:
     _read(path, bad=1)
 
 
+@pytest.mark.parametrize("size", [20, 90, 150, 200])
+def test_half_a_record_run_together_with_a_whole_one(write_log: WriteLog, size: int) -> None:
+    """Reading goes on at the next record's start; the broken one is named."""
+    lines = _lines()
+    path = write_log(lines[0], lines[1][:size] + lines[1], lines[2], lines[3])
+    _read(path, bad=1)
+
+
+def test_invalid_utf8_inside_a_tools_input(write_log: WriteLog) -> None:
+    """What is decoded late is mended like the rest of a line, and named like it."""
+    call = json.dumps(claude_call(2, "Read", {"file_path": "/repo/a.py", "note": "NOTE"}))
+    path = write_log(_lines()[0], call, *_lines()[2:])
+    path.write_bytes(path.read_bytes().replace(b"NOTE", b"\xff\xfe"))
+    _read(path, bad=1)
+    assert main(["capture", str(path), "--strict"]) == 2
+
+
 ODD_VALUES = [
     '"\\ud800"', '"\\udfff \\ud800x"', "NaN", "Infinity", "-Infinity", "1e999",
     '"tab\there"', '"nul\x00here"', '"\\u0000"', '"\\ud83d\\ude00"',

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from wayproof.capture import Problems
 
 from capture.capture_logs import (  # isort: skip
@@ -332,3 +334,26 @@ def test_agents_named_in_text_and_workflows() -> None:
     packet = packet_of("claude_code/agent_in_text/17171717-aaaa.jsonl")
     assert packet["selected_artifacts"] == ["web.py", "flow_a.py", "flow_b.py"]
     assert packet["first_contact_command"] == 'Read {"file_path":"/home/kim/shelf/web.py"}'
+
+
+@pytest.mark.parametrize("rewritten", [True, False])
+def test_the_original_is_kept_and_not_its_resumed_copy(
+    write_log: WriteLog, *, rewritten: bool
+) -> None:
+    """Whatever the order of files: the one whose name its records carry, else the shorter."""
+    lines = [
+        claude_line("user", "mend it", 1, sessionId="old"),
+        claude_call(2, "Bash", {"command": "rg foo"}, sessionId="old"),
+        claude_call(3, "Edit", {"file_path": "/repo/a.py"}, sessionId="old"),
+    ]
+    copied = [line | {"sessionId": "new"} for line in lines] if rewritten else lines
+    old = write_log(*lines, name="old.jsonl")
+    new = write_log(
+        *copied,
+        claude_line("user", "go on", 4, sessionId="new", parentUuid="u-3"),
+        name="new.jsonl",
+    )
+    for files in ((old, new), (new, old)):
+        (packet,) = packets_of(*files)
+        assert packet["source"]["file"] == str(old)
+        assert packet["source"]["session_id"] == "old"

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -189,3 +190,50 @@ def test_arguments_with_lone_surrogates(write_log: WriteLog) -> None:
             "type": "function_call_output", "call_id": "c1", "output": "x"}},
     )  # fmt: skip
     assert packet_of(path)["selected_artifacts"] == ["a.py"]
+
+
+def _one_command(write_log: WriteLog, output: str, *more: Any) -> Path:
+    call = {"type": "function_call", "name": "exec_command", "call_id": "c1",
+            "arguments": '{"cmd": "cat a.py"}'}  # fmt: skip
+    end = {"type": "function_call_output", "call_id": "c1", "output": output}
+    return write_log(
+        {"type": "session_meta", "payload": {"id": "s", "cwd": "/r"}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "look"}},
+        {"type": "response_item", "payload": call},
+        {"type": "response_item", "payload": end},
+        *more,
+    )
+
+
+def test_a_rejected_command(write_log: WriteLog) -> None:
+    """The user's refusal, wrapped in the tool's own words, selects nothing and is no error."""
+    said = "exec_command failed for `/bin/bash -lc 'cat a.py'`: CreateProcess { message: "
+    refused = packet_of(_one_command(write_log, said + '"Rejected(\\"rejected by user\\")" }'))
+    assert (refused["selected_artifacts"], refused["error"]) == ([], None)
+    assert "failed_calls" not in refused
+    broken = packet_of(_one_command(write_log, said + '"no such program" }'))
+    assert (broken["selected_artifacts"], broken["failed_calls"]) == ([], 1)
+
+
+def test_an_errors_text_is_the_commands_own(write_log: WriteLog) -> None:
+    """What the tool put around the output says nothing of the error."""
+    head = "Chunk ID: ab\nWall time: 0.3 seconds\nProcess exited with code 2\nOutput:\n"
+    assert packet_of(_one_command(write_log, head + "cat: a.py: gone"))["error"] == (
+        "cat: a.py: gone"
+    )
+    assert packet_of(_one_command(write_log, head))["error"] == "Process exited with code 2"
+
+
+def test_a_retried_stream_is_no_error(write_log: WriteLog) -> None:
+    """An error event followed by an answer was got over; one that ends the log was not."""
+    error = {"type": "event_msg", "payload": {"type": "error", "message": "retrying 1/5"}}
+    said = {"type": "event_msg", "payload": {"type": "agent_message", "message": "It is a."}}
+    assert packet_of(_one_command(write_log, "x", error))["error"] == "retrying 1/5"
+    assert packet_of(_one_command(write_log, "x", error, said))["error"] is None
+    item = {"type": "agent_message", "text": "It is a."}
+    path = write_log(
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "error", "message": "retrying 1/5"},
+        {"type": "item.completed", "item": item},
+    )
+    assert packet_of(path)["error"] is None

@@ -106,3 +106,40 @@ def test_a_list_of_requests(write_log: WriteLog) -> None:
     first = _span("read_a", startTimeUnixNano="1000", endTimeUnixNano="2000")
     path = write_log(json.dumps([_request(first)], indent=1))
     assert packet_of(path)["first_contact_command"] == 'read_a {"path":"a.py"}'
+
+
+def _spoken(operation: str, start: int, end: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    import json
+
+    messages = json.dumps([{"role": "assistant", "parts": list(parts)}])
+    pairs = {
+        "gen_ai.operation.name": operation,
+        "gen_ai.conversation.id": "c",
+        "gen_ai.output.messages": messages,
+    }
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in pairs.items()]
+    times = {"startTimeUnixNano": start, "endTimeUnixNano": end}
+    return {"traceId": "a", "spanId": f"{operation}{start}", "attributes": attributes} | times
+
+
+def test_an_agents_output_is_the_answer(write_log: WriteLog) -> None:
+    """An agent's span begins before its calls; its output comes after them."""
+    agent = _spoken("invoke_agent", 1000, 9000, {"type": "text", "content": "It is in src/b.py."})
+    tool = _span("read_file", startTimeUnixNano=2000, endTimeUnixNano=3000)
+    packet = packet_of(write_log(_request(agent, tool)))
+    assert packet["cut_reason"] == "answer"
+    assert packet["answer_artifacts"] == ["src/b.py"]
+    late = _span("read_file", startTimeUnixNano=9500, endTimeUnixNano=9600)
+    assert packet_of(write_log(_request(agent, late)))["cut_reason"] == "end_of_log"
+
+
+def test_arguments_from_the_models_output(write_log: WriteLog) -> None:
+    """A tool span without arguments takes those of the tool call of the same id."""
+    part = {"type": "tool_call", "id": "k", "name": "read_file", "arguments": {"path": "b.py"}}
+    tool = _span("read_file", startTimeUnixNano=2000, endTimeUnixNano=3000)
+    tool["attributes"] = [
+        one for one in tool["attributes"] if one["key"] != "gen_ai.tool.call.arguments"
+    ] + [{"key": "gen_ai.tool.call.id", "value": {"stringValue": "k"}}]
+    packet = packet_of(write_log(_request(_spoken("chat", 1000, 1500, part), tool)))
+    assert packet["first_contact_command"] == 'read_file {"path":"b.py"}'
+    assert packet["selected_artifacts"] == ["b.py"]

@@ -22,6 +22,7 @@ class Captured(msgspec.Struct, kw_only=True):
     format: str
     route: Route
     packet: dict[str, Any]
+    size_bytes: int = 0
 
     @property
     def session_id(self) -> str | None:
@@ -54,7 +55,13 @@ def capture_file(
         packet = make_packet(
             route, format_name=found, file=source.name, options=options or PacketOptions()
         )
-        yield Captured(file=source.name, format=found, route=route, packet=packet)
+        yield Captured(
+            file=source.name,
+            format=found,
+            route=route,
+            packet=packet,
+            size_bytes=path.stat().st_size,
+        )
 
 
 def capture(
@@ -81,7 +88,12 @@ def capture(
 def originals(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
     """Return the sessions that are no copies, and a word on each that was left out."""
     known = {one.session_id for one in found if one.session_id is not None}
-    seen: dict[tuple[str, str, tuple[str, ...]], str] = {}
+    copies: dict[tuple[str, str, tuple[str, ...]], list[Captured]] = {}
+    for one in found:
+        identity = _identity(one)
+        if identity is not None and one.route.info.parent_session not in known:
+            copies.setdefault(identity, []).append(one)
+    first = {identity: min(same, key=_age) for identity, same in copies.items()}
     kept: list[Captured] = []
     left_out: list[str] = []
     for one in found:
@@ -89,12 +101,28 @@ def originals(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
         if info.parent_session is not None and info.parent_session in known:
             left_out.append(f"{one.file}: a sub-agent of session {info.parent_session}")
             continue
-        if info.origin is not None:
-            calls = tuple(step.call_id for step in one.route.steps)
-            identity = (one.format, info.origin, calls)
-            if identity in seen:
-                left_out.append(f"{one.file}: repeats the route of {seen[identity]}")
-                continue
-            seen[identity] = one.file
+        identity = _identity(one)
+        if identity is not None and first[identity] is not one:
+            left_out.append(f"{one.file}: repeats the route of {first[identity].file}")
+            continue
         kept.append(one)
     return kept, left_out
+
+
+def _identity(one: Captured) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return what a session and its copies share; None where the format names no origin."""
+    origin = one.route.info.origin
+    if origin is None:
+        return None
+    return one.format, origin, tuple(step.call_id for step in one.route.steps)
+
+
+def _age(one: Captured) -> tuple[bool, bool, int, str, str]:
+    """Order copies, the original first, whatever the order of the files.
+
+    A resumed session's file repeats the original's records and goes on: the original is
+    the file that carries its own session's name, else the shorter one.
+    """
+    info, session_id = one.route.info, one.session_id
+    named = session_id is not None and session_id in one.file.replace("\\", "/").rsplit("/", 1)[-1]
+    return (info.replays, not named, one.size_bytes, session_id or "", one.file)

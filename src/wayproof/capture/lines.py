@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -140,9 +141,14 @@ class Source:
         decode = decoder.decode
         for number, line in self.lines():
             try:
-                yield number, decode(line)
+                record = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 yield from self._mended(number, line, decode, error, expected)
+                continue
+            # Members that are decoded later, or never, have not been looked into.
+            if not line.isascii() and not _is_utf8(line):
+                self.bad(number, "not quite JSON (invalid UTF-8); mended and read", mended=True)
+            yield number, record
 
     def _mended(
         self,
@@ -156,6 +162,9 @@ class Source:
             self.bad(number, _not_expected(line, error, expected))
             return
         documents, complete, what = clean_json(line)
+        broken = 0
+        if not complete:
+            documents, broken = _salvaged(line)
         if not documents:
             self.bad(number, f"not JSON ({what})")
             return
@@ -166,8 +175,11 @@ class Source:
                 self.bad(number, _not_expected(document, again, expected))
                 continue
             yield number, record
-        if not complete:
-            self.bad(number, f"not JSON after the first {len(documents)} record(s) ({what})")
+        if broken:
+            self.bad(
+                number,
+                f"{broken} broken record(s) beside {len(documents)} whole, not JSON ({what})",
+            )
         elif len(documents) > 1:
             self.bad(number, f"{len(documents)} records run together; all were read", mended=True)
         else:
@@ -197,6 +209,14 @@ class Source:
         else:
             self.bad(1, f"not quite JSON ({what}); mended and read", mended=True)
         return document
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _not_expected(document: bytes, error: Exception, expected: str) -> str:
@@ -247,6 +267,52 @@ def clean_json(data: bytes) -> tuple[list[bytes], bool, str]:
         while position < len(text) and text[position].isspace():
             position += 1
     return documents, True, what or "a lone surrogate, NaN or Infinity"
+
+
+_RECORD_START = re.compile(r'\{\s*"(?:[^"\\]|\\.){0,80}"\s*:')
+_MAX_STARTS = 200
+
+
+def _salvaged(data: bytes) -> tuple[list[bytes], int]:
+    """Return the whole records of a broken line, and how many broken ones lie between.
+
+    A cut record runs into the next one, so reading goes on at the next place that begins
+    like the line itself: with a brace and the same first member. An object inside the
+    broken record that begins otherwise is none of the line's records.
+    """
+    text = data.decode("utf-8", "replace").replace("\x00", "").replace("\ufeff", "").strip()
+    begins = _RECORD_START.match(text)
+    if begins is None:
+        return clean_json(data)[0], 1
+    documents: list[bytes] = []
+    position, broken, searching = 0, 0, False
+    for _ in range(_MAX_STARTS):
+        whole, end = _one_record(text, position)
+        clean = end == len(text) or text.startswith("{", end)
+        if whole is not None and (clean or not searching):
+            documents.append(whole)
+            position, searching = end, False
+            if end == len(text):
+                return documents, broken
+            if clean:
+                continue
+        broken += not searching
+        searching = True
+        position = text.find(begins[0], position + 1)
+        if position < 0:
+            break
+    return documents, broken
+
+
+def _one_record(text: str, position: int) -> tuple[bytes | None, int]:
+    try:
+        value, end = _lenient.raw_decode(text, position)
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (RecursionError, ValueError):
+        return None, position
+    while end < len(text) and text[end].isspace():
+        end += 1
+    return written.encode("utf-8", "replace"), end
 
 
 def _visible_damage(data: bytes, text: str) -> str:

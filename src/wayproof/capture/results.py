@@ -6,6 +6,7 @@ phrases the tools themselves print.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from wayproof.capture.session import Named, Outcome
 __all__ = [
     "body_has",
     "body_text",
+    "command_output",
     "listed_paths",
     "matched_paths",
     "outcome_from_text",
@@ -128,11 +130,16 @@ def _milliseconds(seconds: str) -> float | None:
 
 def first_line(text: str, limit_chars: int = 300) -> str:
     """Return the first line that says something, bounded."""
-    for line in text[:20_000].splitlines():
+    text = text[:20_000]
+    said = command_output(text)
+    if not said.strip():
+        found = _EXIT.search(text)
+        return (found[0] if found else text).strip()[:limit_chars] or "failed without a message"
+    for line in said.splitlines():
         stripped = re.sub(r"</?[a-z_]+>", "", line).strip()
         if stripped and not re.fullmatch(r"Exit code:?\s*-?\d+", stripped):
             return stripped[:limit_chars]
-    return text.strip()[:limit_chars] or "failed without a message"
+    return said.strip()[:limit_chars]
 
 
 UNREAD_WORDS = ("No such file", "Is a directory", "Permission denied", "Not a directory")
@@ -152,7 +159,42 @@ def unread_paths(text: str) -> set[str]:
 
 # -- names in output ------------------------------------------------------------------
 
-_MATCH_LINE = re.compile(r"^((?:[A-Za-z]:)?[^:\0\n]+?):(?:\d+[:\-]|\s|$)")
+_NUMBERED = re.compile(r"^((?:[A-Za-z]:)?[^:\0\n]+?):\d+(?:[:\-]|$)")
+_COUNTED = re.compile(r"^((?:[A-Za-z]:)?[^:\0\n]+?):(\d{1,18})$")
+_UNNUMBERED = re.compile(r"^((?:[A-Za-z]:[\\/])?[^:\s\0]+):")
+_BARE_NUMBER = re.compile(r"^\d+[:\-]")
+_PATH_LIKE = re.compile(r"[^\s:\"'`<>|*?(){}=,;]*[./\\][^\s:\"'`<>|*?(){}=,;]*")
+_SUFFIXED = re.compile(r"(?:.*[/\\])?[^/\\]*\.[A-Za-z0-9_]{1,10}")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_NOISE = re.compile(
+    r"^(?:\[[^\]]{0,80}[ :][^\]]*\]?$|New Terminal Output|Current Terminal Screen"
+    r"|Command running in background|\((?:Open file|Current directory): |</?[a-z_]+>"
+    r"|[\w./+\-]+: .*: (?:Permission denied|No such file|Not a directory|Is a directory)"
+    r"|[\w.\-]+@[\w.\-]+:.*[#$] ?|\((?:no output|empty)\)$|\.\.\. )",
+    re.IGNORECASE,
+)
+_BANNER = re.compile(
+    r"\A\s*(?:(?:Chunk ID|Wall time|Exit code|Process exited|Process running|Original token count"
+    r"|Total output lines|Command|Directory)\b.*\n)+(?:Output|Stdout):[ \t]*\n?"
+)
+_FOOTER = re.compile(
+    r"\n(?:Stderr|Error|Exit Code|Signal|Background PIDs|Process Group PGID):.*\Z", re.DOTALL
+)
+
+
+def command_output(text: str) -> str:
+    """Return what a command printed, without what its tool put around it."""
+    banner = _BANNER.match(text)
+    if banner is not None:
+        text = text[banner.end() :]
+        if banner[0].lstrip().startswith(("Command:", "Directory:")):
+            text = _FOOTER.sub("", "\n" + text).lstrip("\n")
+    tagged = re.match(r"\A\s*<returncode>-?\d+</returncode>\s*<output>\n?", text)
+    if tagged is not None:
+        text = text[tagged.end() :].removesuffix("\n").removesuffix("</output>")
+    return text
+
+
 _MAX_NAMES = 20_000
 
 
@@ -182,13 +224,14 @@ _SEARCH_VALUES = frozenset({
 
 def printed_paths(tier: str, command: Simple, text: str) -> Iterator[Named]:
     """Yield the files that a search's or a listing's printed output names."""
+    text = command_output(text)
     if tier == "matched":
-        yield from _searched(command, text)
+        yield from _once(_searched(command, text))
     elif command.name in {"ls", "dir"}:
         yield from _ls(command, text)
     elif command.name != "tree":
         for line in _output_lines(text):
-            if line and not line.startswith(("find:", "fd:", "rg:")):
+            if _is_name(line) and not line.startswith(("find:", "fd:", "rg:")):
                 yield Named("listed", line)
 
 
@@ -196,42 +239,154 @@ def _output_lines(text: str) -> Iterator[str]:
     for count, line in enumerate(text.splitlines()):
         if count >= _MAX_NAMES:
             return
-        yield line.strip("\r")
+        yield _ANSI.sub("", line.strip("\r"))
 
 
-def _searched(command: Simple, text: str) -> Iterator[Named]:
-    words = command.words
-    names_only = any(
-        re.fullmatch(
-            r"-[a-zA-Z]*[lL][a-zA-Z]*|--files-with-matches|--files-without-match", word or ""
-        )
-        for word in words
-    )
+def _is_name(line: str) -> bool:
+    """Whether a line can be a file's name and is no word of a tool."""
+    return bool(line.strip()) and ": " not in line and _NOISE.match(line) is None
+
+
+def _once(names: Iterator[str]) -> Iterator[Named]:
+    for name in dict.fromkeys(names):
+        yield Named("matched", name)
+
+
+def _has_flag(words: Sequence[str | None], letters: str, *names: str) -> bool:
+    short = re.compile(rf"-[a-zA-Z]*[{letters}][a-zA-Z]*") if letters else None
+    flags = [word for word in words if word is not None and word.startswith("-")]
+    return any(word in names or (short and short.fullmatch(word)) for word in flags)
+
+
+def _searched(command: Simple, text: str) -> Iterator[str]:
+    words, is_rg = command.words, command.name == "rg"
+    greps = command.name in {"grep", "egrep", "fgrep", "zgrep"}
+    letters = "l" if is_rg or command.name in {"ag", "ack"} else "lL"
     operands = positional(words, _SEARCH_VALUES)
     explicit = any(word in {"-e", "-f"} for word in words)
     files = operands if explicit else operands[1:]
-    recursive = any(
-        re.fullmatch(r"-[a-zA-Z]*[rRH][a-zA-Z]*|--recursive", word or "") for word in words
-    )
-    if names_only:
-        for line in _output_lines(text):
-            if line:
-                yield Named("matched", line)
-    elif command.name in {"grep", "egrep", "fgrep"} and len(files) == 1 and not recursive:
-        if files[0] and text.strip():
-            yield Named("matched", files[0])
+    unnamed = _has_flag(words, "I" if is_rg else "h", "--no-filename")
+    recursive = _has_flag(words, "rR", "--recursive", "--dereference-recursive")
+    one_file = files[0] if len(files) == 1 and not (greps and recursive) else None
+    names_shown = not greps or recursive or len(files) > 1 or _has_flag(words, "H")
+    lines = [line for line in _output_lines(text) if _NOISE.match(line) is None]
+    if _has_flag(words, letters, "--files-with-matches", "--files-without-match"):
+        yield from filter(_is_name, lines)
+    elif _has_flag(words, "c", "--count", "--count-matches") and not unnamed:
+        yield from _counted(lines, one_file)
+    elif one_file and (greps or _is_single(one_file, lines)):
+        if any(lines):
+            yield one_file
+    elif unnamed or not names_shown:
+        return
+    elif _has_flag(words, "p" if is_rg else "", "--heading", "--pretty", "--break"):
+        yield from _headed(lines)
     else:
-        yield from matched_paths(text)
+        yield from _lined(lines, unnumbered=not _has_flag(words, "n", "--line-number"))
 
 
-def matched_paths(text: str) -> Iterator[Named]:
-    """Yield the files of ``path:line:text`` output, each once in order."""
-    seen: set[str] = set()
-    for line in _output_lines(text):
-        found = _MATCH_LINE.match(line)
-        if found and found[1] not in seen:
-            seen.add(found[1])
-            yield Named("matched", found[1])
+def _is_single(operand: str, lines: Sequence[str]) -> bool:
+    """Whether a search of one operand printed lines without names: the operand is a file."""
+    said = [line for line in lines if line.strip()]
+    if any(line.startswith((f"{operand}:", f"{operand.rstrip('/')}/")) for line in said):
+        return False
+    if said and all(line == "--" or _BARE_NUMBER.match(line) for line in said):
+        return True
+    named = any(found and _PATH_LIKE.fullmatch(found[1]) for found in map(_NUMBERED.match, said))
+    return not named and _SUFFIXED.fullmatch(operand) is not None
+
+
+def _counted(lines: Sequence[str], one_file: str | None) -> Iterator[str]:
+    for line in lines:
+        found = _COUNTED.match(line)
+        if found is not None and int(found[2]) > 0:
+            yield found[1]
+        elif one_file and re.fullmatch(r"\s*0*[1-9]\d*\s*", line):
+            yield one_file
+
+
+def _headed(lines: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+        if not before and line and _BARE_NUMBER.match(after) and not _BARE_NUMBER.match(line):
+            yield line
+        before = line
+
+
+def _lined(lines: Sequence[str], *, unnumbered: bool) -> Iterator[str]:
+    """Yield the paths of ``path:number:text`` lines and, if wanted, of ``path:text`` ones."""
+    for line in lines:
+        found = _NUMBERED.match(line)
+        if found is not None and _is_file(found[1]):
+            yield found[1]
+        elif unnumbered:
+            found = _UNNUMBERED.match(line)
+            if found is not None and _PATH_LIKE.fullmatch(found[1]):
+                yield found[1]
+
+
+def _is_file(path: str) -> bool:
+    """Whether the text before ``:number:`` may be a path; one with spaces must show it."""
+    if path.strip().isdecimal() or path != path.strip():
+        return False
+    return " " not in path or ("/" in path and _SUFFIXED.fullmatch(path) is not None)
+
+
+_FOUND_IN = re.compile(r'^Found \d+ match(?:es)? for ".*" in (\S.*?):?$')
+_WITH_COUNT = re.compile(r"^(\S.*?) \(\d+ match(?:es)?\)$")
+_FOUND_FILES = re.compile(r"^Found \d+ files?(?:\(s\))?(?: |:|$)")
+_GEMINI_FILE = re.compile(r"^File: (\S.*)$")
+
+
+def matched_paths(text: str, arguments: Any = None) -> Iterator[Named]:
+    """Yield the files that a search tool's text names, each once in order.
+
+    ``arguments`` is the call's input: its ``output_mode`` and ``path`` tell how to read
+    lines without a number or without a name.
+    """
+    given = arguments if isinstance(arguments, dict) else {}
+    lines = [line for line in _output_lines(text) if _NOISE.match(line) is None]
+    yield from _once(_tool_matches(lines, given))
+
+
+def _tool_matches(lines: list[str], given: dict[str, Any]) -> Iterator[str]:
+    mode, path = given.get("output_mode"), given.get("path")
+    said = [line for line in lines if line.strip()]
+    if mode == "count":
+        yield from _counted(said, path if isinstance(path, str) else None)
+        return
+    if said and _FOUND_FILES.match(said[0]):
+        yield from (line for line in said[1:] if _is_name(line) and not line.startswith("("))
+        return
+    if isinstance(path, str) and _SUFFIXED.fullmatch(path) and mode == "content":
+        nameless = [line for line in said if not line.startswith(f"{path}:")]
+        if nameless and all(_BARE_NUMBER.match(one) or one == "--" for one in nameless):
+            yield path
+            return
+    special = list(_special(lines))
+    if special:
+        yield from special
+        return
+    if said and all(_PATH_LIKE.fullmatch(line) for line in said):
+        yield from said
+        return
+    yield from _lined(lines, unnumbered=mode == "content")
+
+
+def _special(lines: list[str]) -> Iterator[str]:
+    """Yield the files in the forms of Gemini's and SWE-agent's own search tools."""
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+        counted = _WITH_COUNT.match(line)
+        if counted is not None:
+            yield counted[1]
+            continue
+        file = _GEMINI_FILE.match(line)
+        if file is not None and re.match(r"L\d+[:\-]", after):
+            yield file[1]
+            continue
+        found = _FOUND_IN.match(line)
+        if found is not None and re.match(r"Line \d+:", after):
+            yield found[1]
 
 
 _LONG = re.compile(r"^[-dlbcps][rwxsStT@.+\-]{9,11}\s+\d+\s")
@@ -241,7 +396,7 @@ def _ls(command: Simple, text: str) -> Iterator[Named]:
     folders = positional(command.words, frozenset({"-I", "-w", "-T"}))
     folder = folders[0] if len(folders) == 1 and folders[0] else ""
     for line in _output_lines(text):
-        if not line or line.startswith(("total ", "ls:")):
+        if not line or line.startswith(("total ", "ls:")) or _NOISE.match(line):
             continue
         if line.endswith(":") and not _LONG.match(line):
             folder = line[:-1]
@@ -250,7 +405,7 @@ def _ls(command: Simple, text: str) -> Iterator[Named]:
         if is_long and line.startswith("d"):
             continue
         name = _ls_name(line) if is_long else line
-        if name not in {".", ".."} and not name.endswith("/"):
+        if _is_name(name) and name not in {".", ".."} and not name.endswith("/"):
             single = folder.rsplit("/", 1)[-1] == name or folder == name
             yield Named(
                 "listed",

@@ -6,6 +6,7 @@ first of them, in call order, is the first contact. Events come one at a time an
 what a packet needs is kept, so a session costs memory by its calls, not by its bytes.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from wayproof.capture.session import (
     SessionInfo,
     Spawn,
 )
-from wayproof.capture.shell import Reading, read_command, typed_text
+from wayproof.capture.shell import Reading, Segment, read_command, typed_text
 from wayproof.capture.tools import Tool, command_of, folder_of, named_files, tool_of
 
 __all__ = ["Cut", "Mark", "Route", "Selection", "SessionCutter", "Step", "Tier"]
@@ -126,6 +127,7 @@ class _Pending(msgspec.Struct, gc=False):
     arguments: Mapping[str, Any] | str | None
     reading: Reading | None
     folders: tuple[str | None, ...]
+    typed: str | None = None
 
 
 class _Thread:
@@ -188,6 +190,7 @@ class _Thread:
         self.mark("answer", event.line, event.text)
         if self.mutation is None:
             self.answer = event
+            self.failure = None  # the agent got over it
             self._touch(event.line, event.at_ms)
 
     def on_failure(self, event: Failure) -> None:
@@ -255,10 +258,13 @@ class _Thread:
         if tool.purpose == "delegate" and isinstance(event.arguments, Mapping):
             step.asked = _asked(event.arguments)
         reading: Reading | None = None
+        typed: str | None = None
         if event.opaque:
             step.reason, step.raw = "code_mode", _clip(_raw_text(event.arguments))
         elif tool.purpose == "shell":
             reading = _shell(step, event, tool)
+            # Needed again only to find the folder of names in the output.
+            typed = _typed(event) if self._wanted and reading is not None else None
         elif event.arguments is None and event.typed is None:
             step.reason = "arguments_not_logged"
             step.mutates = tool.purpose == "mutation"
@@ -269,7 +275,7 @@ class _Thread:
             step.mutates = tool.purpose == "mutation"
         if step.mutates and (reading is None or reading.mutates_first):
             step.first = None
-        return step, _Pending(step, tool, event.arguments, reading, folders)
+        return step, _Pending(step, tool, event.arguments, reading, folders, typed)
 
     def on_result(self, event: Result) -> None:
         self._in_batch = False
@@ -308,15 +314,19 @@ class _Thread:
                 yield Named(tier, named.path, named.lines), folders
         elif tool.purpose in {"matched", "listed"} and self._wanted >= TIERS[tool.purpose]:
             text = results.body_text(event.body)
-            paths = results.matched_paths if tool.purpose == "matched" else _listing
-            for named in paths(text):
+            for named in (
+                results.matched_paths(text, pending.arguments)
+                if tool.purpose == "matched"
+                else _listing(text)
+            ):
                 yield named, folders
         elif pending.reading is not None:
-            yield from self._from_shell(pending.reading, folders, event)
+            yield from self._from_shell(pending, pending.reading, event)
 
     def _from_shell(
-        self, reading: Reading, folders: tuple[str | None, ...], event: Result
+        self, pending: _Pending, reading: Reading, event: Result
     ) -> Iterator[tuple[Named, tuple[str | None, ...]]]:
+        folders = pending.folders
         unread: set[str] = set()
         if reading.reads and results.body_has(event.body, results.UNREAD_WORDS):
             unread = results.unread_paths(results.body_text(event.body))
@@ -326,10 +336,36 @@ class _Thread:
         if self._wanted == 0 or reading.unparsed or reading.mutates or len(reading.segments) != 1:
             return
         printed = results.search_or_list(reading.segments[0].commands)
-        if printed is not None and TIERS[printed[0]] <= self._wanted:
+        if printed is None or TIERS[printed[0]] > self._wanted:
+            return
+        known, inner = _folder_of(pending.typed, reading.segments[0])
+        if known:
             text = results.body_text(event.body)
             for named in results.printed_paths(*printed, text):
-                yield named, folders
+                yield named, (*folders, *inner)
+
+
+_PROBE = "wayproof-probe"
+_MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir|sl|set-location|push-location)\b", re.IGNORECASE)
+
+
+def _folder_of(typed: str | None, segment: Segment) -> tuple[bool, tuple[str | None, ...]]:
+    """Return whether a segment's folder is known, and what it is relative to the call's.
+
+    A file that was read in the segment's place would lie in the same folder, and reads
+    carry theirs; so the command is read again with a read put there.
+    """
+    first = unwrapped(segment.commands[0])
+    inner = git_words(first.words)[2] if first.name == "git" else None
+    if typed is not None and _MOVES.search(typed) is None:
+        return True, (inner,)
+    if typed is None or typed.count(segment.text) != 1:
+        return False, ()
+    probed = read_command(typed.replace(segment.text, f"cat {_PROBE}"))
+    found = next((read for read in probed.reads if read.path == _PROBE), None)
+    if found is None:
+        return False, ()
+    return True, (found.folder, inner)
 
 
 def _listing(text: str) -> Iterator[Named]:
@@ -344,6 +380,11 @@ def _listing(text: str) -> Iterator[Named]:
 def _is_listing(event: Result) -> bool:
     words = ("files and directories up to 2 levels deep",)
     return results.body_has(event.body, words)
+
+
+def _typed(event: Call) -> str | None:
+    command = event.typed if event.typed is not None else command_of(event.arguments)
+    return None if command is None else typed_text(command)
 
 
 def _shell(step: Step, event: Call, tool: Tool) -> Reading | None:
@@ -369,16 +410,24 @@ def _joined(command: list[Any]) -> str:
     return shlex.join([word for word in command if isinstance(word, str)])
 
 
+_NEVER_FAIL = frozenset({"echo", "printf", "true", ":"})
+"""Behind ``grep … &&`` these can't be what failed."""
+
+
 def _settled(outcome: Outcome, reading: Reading | None) -> Outcome:
     """Exit status 1 of a search says "no match", which is an answer and no failure."""
     if outcome.ok is not False or outcome.exit_code != 1 or outcome.timed_out or reading is None:
         return outcome
-    last = reading.last_command
-    if last is None:
-        return outcome
-    bare = unwrapped(last)
-    name = f"git {git_words(bare.words)[0]}" if bare.name == "git" else bare.name
-    if name not in SEARCHERS:
+    for segment in reversed(reading.segments):
+        if not segment.commands:
+            continue
+        last = unwrapped(segment.commands[-1])
+        name = f"git {git_words(last.words)[0]}" if last.name == "git" else last.name
+        if name in SEARCHERS:
+            break
+        if name not in _NEVER_FAIL:
+            return outcome
+    else:
         return outcome
     return Outcome(ok=True, exit_code=1, duration_ms=outcome.duration_ms)
 

@@ -58,6 +58,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     origin
         Identifies the first prompt across files, where the format gives it an id that
         survives a resume; two sessions of one origin and one route are one session.
+    replays
+        The log itself says that it begins with another session's history.
     """
 
     key: str
@@ -72,6 +74,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     started_ms: float | None = None
     parent_session: str | None = None
     origin: str | None = None
+    replays: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

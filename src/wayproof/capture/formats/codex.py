@@ -30,7 +30,7 @@ from wayproof.capture.adapter import (
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
-from wayproof.capture.results import first_line, outcome_from_text
+from wayproof.capture.results import MAX_TEXT_CHARS, first_line, outcome_from_text
 from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
@@ -201,8 +201,13 @@ class _Reader:
     # -- the session ------------------------------------------------------------------
 
     def _meta(self, meta: Any) -> None:
-        if not isinstance(meta, Mapping) or self._identified:
-            return  # a later one is a replayed parent's
+        if not isinstance(meta, Mapping):
+            return
+        if self._identified:  # a later one is a replayed parent's
+            named = _text(meta, "id") or _text(meta, "session_id")
+            if self._main and named != self._cutter.info.session_id:
+                self._cutter.info.replays = True
+            return
         self._identified = True
         self._cwd = _text(meta, "cwd")
         if not self._main:
@@ -425,6 +430,9 @@ def _read_output(output: Any) -> tuple[str, Outcome]:
             output = inner
     if not isinstance(output, Mapping):
         text = text_of(output)
+        if text.startswith("exec_command failed"):
+            refused = _REJECTED.search(text[:MAX_TEXT_CHARS]) is not None
+            return text, Outcome(refused=True) if refused else outcome_from_text(text, ok=False)
         return text, outcome_from_text(text)
     text = text_of(output.get("output", output.get("content")))
     metadata = output.get("metadata")
@@ -432,6 +440,10 @@ def _read_output(output: Any) -> tuple[str, Outcome]:
         return text, _from_metadata(text, metadata)
     success = output.get("success")
     return text, outcome_from_text(text, ok=success if isinstance(success, bool) else None)
+
+
+# The command stands before the reason, and may be long.
+_REJECTED = re.compile(r'Rejected\(\\*"[\w ]{0,40}\b(?:rejected|denied|aborted) by (?:the )?user')
 
 
 def _from_metadata(text: str, metadata: Mapping[str, Any]) -> Outcome:

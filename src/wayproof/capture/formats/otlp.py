@@ -154,6 +154,8 @@ class _Seen(msgspec.Struct, kw_only=True):
     end_ns: int | None
     error: str | None
     version: str | None
+    call_id: str | None = None
+    asked: dict[str, Any] = {}
 
 
 def claims(head: Head) -> bool:
@@ -272,7 +274,24 @@ def _seen(span: _Span, number: int, order: int, version: str | None) -> _Seen | 
         end_ns=_integer(span.endTimeUnixNano or span.end_time_unix_nano),
         error=_error(span, attributes),
         version=version,
+        call_id=word(attributes.get("gen_ai.tool.call.id")) or None,
+        asked=_asked(attributes.get("gen_ai.output.messages")),
     )
+
+
+def _asked(value: Any) -> dict[str, Any]:
+    """Return the arguments of the tool calls in a model's output, by the calls' ids."""
+    messages = _decoded(value)
+    found: dict[str, Any] = {}
+    for message in messages if isinstance(messages, list) else []:
+        parts = message.get("parts", message.get("content")) if isinstance(message, dict) else None
+        for part in parts if isinstance(parts, list) else []:
+            if not isinstance(part, Mapping) or part.get("type") != "tool_call":
+                continue
+            arguments = _decoded(part.get("arguments"))
+            if word(part.get("id")) and isinstance(arguments, (dict, str)):
+                found[part["id"]] = arguments
+    return found
 
 
 def _from_events(span: _Span) -> dict[str, Any]:
@@ -321,6 +340,10 @@ class _Conversation:
         self._spans = spans
         self._by_id = {span.span_id: span for span in spans}
         self._cutter = cutter
+        asked = {call_id: given for span in spans for call_id, given in span.asked.items()}
+        for span in spans:
+            if span.arguments is None and span.operation == "execute_tool" and span.call_id:
+                span.arguments = asked.get(span.call_id)
 
     def events(self) -> Iterator[Any]:
         """Yield events, each tool call with its result."""
@@ -335,6 +358,7 @@ class _Conversation:
                 yield from _tool(span, thread, f"{batch}" if span.start_ns else None)
             elif span.operation in {"chat", "invoke_agent", "text_completion", "generate_content"}:
                 yield from self._spoken(span, thread)
+        yield from self._concluded()
         yield from self._failed()
 
     def _thread(self, span: _Seen) -> str:
@@ -355,6 +379,20 @@ class _Conversation:
             yield Answer(text=span.answer, line=span.line, at_ms=_ms(span.end_ns), thread=thread)
 
     _first_prompt = True
+
+    def _concluded(self) -> Iterator[Answer]:
+        """Yield what the last agent span gave back, unless a tool ran after it.
+
+        An agent's span begins before the calls inside it and its words come after them.
+        """
+        main = [span for span in self._spans if self._thread(span) == MAIN_THREAD]
+        agents = [one for one in main if one.operation == "invoke_agent" and one.answer]
+        if not agents:
+            return
+        last = max(agents, key=lambda span: (span.end_ns or 0, -span.order))
+        ran_ns = [one.start_ns or 0 for one in main if one.operation == "execute_tool"]
+        if last.answer and (not last.end_ns or max(ran_ns, default=0) <= last.end_ns):
+            yield Answer(text=last.answer, line=last.line, at_ms=_ms(last.end_ns))
 
     def _failed(self) -> Iterator[Failure]:
         """Yield the outermost agent's own error, which is the session's."""
