@@ -24,6 +24,20 @@ FIRST = [
     # quoted operators don't split
     ("rg 'a && b; c | d' src && ls", "rg 'a && b; c | d' src"),
     ("for f in a b; do cat $f; done && ls", "for f in a b; do cat $f; done"),
+    # redirections and guards of a leading cd go with it
+    ("cd sub || exit 1; cat a.py", "cat a.py"),
+    ("cd sub 2>/dev/null && cat q.py", "cat q.py"),
+    ("cd sub >/dev/null 2>&1 || return; cat q.py | head", "cat q.py | head"),
+    ("pushd sub > /dev/null || true; ls", "ls"),
+    ("cd sub || { echo none >&2; exit 1; }\nrg x", "rg x"),
+    ("cd a && cd b 2>/dev/null || exit 1; ls", "ls"),
+    ("cd sub || ls", "ls"),
+    # a shell that stands alone is its script, whoever starts it
+    ("bash -lc 'cat a; ls' 2>&1", "cat a"),
+    ("timeout 30 bash -lc 'cd s && cat a'", "cat a"),
+    ("bash -euo pipefail -c 'cat x.py'", "cat x.py"),
+    ("bash -lc 'cat a' | tail -1", "bash -lc 'cat a' | tail -1"),
+    ("bash script.sh -c 'cat a'", "bash script.sh -c 'cat a'"),
     # nothing but setup: the text as typed
     ("cd /repo", "cd /repo"),
     # what the grammar can't parse is kept whole
@@ -45,6 +59,16 @@ MUTATING = [
     "bash -lc 'echo x > f'", "if true; then touch f; fi", "apply_patch <<'EOF'\nx\nEOF",
     "python x.py && echo done > log.txt", "printf x > /tmp/repro.py", "ruff check --fix .",
     "echo $(rm f)", "(unclosed; rm f",
+    # a shell's script counts wherever the shell stands
+    "timeout 30 bash -lc 'sed -i s/a/b/ x.py'", "bash -lc 'echo hi > x.py' 2>&1",
+    "sudo bash -c 'rm x'", "sudo -u kim -- bash -c 'rm x'", "bash -lc 'rm x' | tail -1",
+    "if true; then bash -c 'rm x'; fi", "bash -euo pipefail -c 'rm x'", "env A=1 sh -c 'rm x'",
+    "env A=$B sh -c 'rm x'", "nice -n 5 bash -c 'rm x'", "nohup bash -c 'rm x' &",
+    "ls | xargs -I{} sh -c 'rm {}'", "find . -exec sh -c 'rm \"$1\"' _ {} \\;",
+    "bash -c 'bash -c \"rm x\"'", "echo $(bash -c 'rm x')", "! bash -c 'rm x'",
+    "docker exec -it box bash -lc 'rm x'", 'bash -lc "cd $DIR && rm x"', "bash -c 'cat a' > b",
+    "cd x && timeout 5 bash -c 'rm x' || true", "for f in a; do bash -c 'rm x'; done",
+    "bash -c -e 'rm x'", "bash -c -- 'rm x'", "cd sub || rm x", "cd sub > f",
 ]  # fmt: skip
 
 
@@ -58,6 +82,8 @@ NAVIGATING = [
     "cat f", "rg x 2>/dev/null", "rg x > /dev/null 2>&1", "sed -n 1,5p f", "git diff HEAD~1",
     "git stash list", "python - <<'EOF'\nprint()\nEOF", "cat <<'EOF' | wc -l\nx\nEOF",
     "pytest -q > /tmp/out.txt 2>&1; tail /tmp/out.txt", "ls -la | sort", "ruff check .",
+    "echo bash -c 'rm x'", "rg bash -c 'rm x'", "bash run.sh -c 'rm x'", "sudo bash -c 'cat x'",
+    "bash -lc 'cat x' 2>&1", "bash -c 'cat x' 2>/dev/null | tail -1", "cd sub 2>/dev/null",
     "echo 'rm -rf /'", "rg 'sed -i' docs", "make test", "git log --oneline | head",
 ]  # fmt: skip
 
@@ -87,7 +113,17 @@ READS: list[tuple[str, list[tuple[str | None, str, tuple[int, int] | None]]]] = 
     ("awk 'NR<5' a.txt; jq .x b.json", [(None, "a.txt", None), (None, "b.json", None)]),
     ("echo $(cat q.txt)", [(None, "q.txt", None)]),
     ("bash -c 'cd s && cat a'", [("s", "a", None)]),
+    ("timeout 9 bash -lc 'cat a; cat b' | tail", [(None, "a", None), (None, "b", None)]),
+    ("cd r && sudo bash -c 'cd s; cat a' 2>&1", [("r/s", "a", None)]),
+    ("bash -c 'cat' < in.txt", [(None, "in.txt", None)]),
+    ("bash -c 'cat a; rm b; cat c' 2>&1", [(None, "a", None)]),
+    ('bash -c "cat a $X"', [(None, "a", None)]),
+    ("cd sub || exit 1; cat a", [("sub", "a", None)]),
     # only a running shell would know these
+    ("ls | xargs -I{} cat {}; ls | xargs -I{} sh -c 'cat {}'", []),
+    ("cd $X; bash -c 'cat a; cat /b'", [(None, "/b", None)]),
+    ("cd a || cd b; cat x", []),
+    ("ls || bash -c 'cat a'", []),
     ("cat *.py $UNSET `ls` $(ls)", []),
     ("cd $SOMEWHERE && cat a", []),
     ("cat a || cat b", [(None, "a", None)]),

@@ -11,6 +11,7 @@ import msgspec
 
 __all__ = [
     "LISTERS",
+    "MAY_RUN_SHELLS",
     "MAY_WRITE",
     "READERS",
     "SEARCHERS",
@@ -20,6 +21,7 @@ __all__ = [
     "positional",
     "read_paths",
     "script_of",
+    "shell_in",
     "unwrapped",
     "writes",
 ]
@@ -42,6 +44,17 @@ WRAPPERS = {
     "ionice": 0, "setsid": 0,
 }  # fmt: skip
 """Commands that run another one: how many of their own operands come first."""
+_RUNNERS = frozenset({
+    "find", "fd", "fdfind", "parallel", "docker", "docker-compose", "podman", "kubectl", "uv",
+    "poetry", "pipenv", "pdm", "hatch", "conda", "mamba", "micromamba", "npx", "flock", "strace",
+    "ltrace", "watch", "script", "unbuffer", "doas", "chroot", "taskset", "chrt", "setarch",
+    "direnv", "nix", "busybox", "su", "runuser",
+})  # fmt: skip
+"""Commands that run another one, which stands somewhere among their words."""
+
+MAY_RUN_SHELLS = frozenset({*SHELLS, *WRAPPERS, *_RUNNERS})
+"""Commands that :func:`shell_in` must look at."""
+
 _WRAPPER_VALUES = {
     "sudo": {"-u", "-g", "-C", "-h"}, "env": {"-u", "-C", "-S"}, "nice": {"-n"},
     "stdbuf": {"-i", "-o", "-e"}, "timeout": {"-s", "-k", "--signal", "--kill-after"},
@@ -111,26 +124,62 @@ _TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")  # noqa: S108 
 _AUTHORS = frozenset({"cat", "echo", "printf"})
 
 
-_SCRIPT_FLAG = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
+_SHELL_VALUES = frozenset({"--rcfile", "--init-file"})
 _HEAD_COUNT = re.compile(r"(?:^|\s)(?:-n\s*|--lines[= ]|-)(\d+)\b")
 _HEAD_OTHER = re.compile(r"(?:^|\s)(?:-c|--bytes|-n)")
 _SED_PRINT = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?\s*p")
 
 
-def script_of(words: Sequence[str]) -> str | None:
+def _base(name: str) -> str:
+    return name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
+
+
+def script_of(words: Sequence[str | None]) -> str | None:
     """Return SCRIPT of ``bash -lc SCRIPT`` (and of PowerShell's ``-Command``), else None."""
-    if len(words) < 3:
+    if len(words) < 3 or words[0] is None:
         return None
-    name = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
-    if name not in SHELLS:
-        return None
-    for place, word in enumerate(words[1:-1], start=1):
-        if name in {"pwsh", "powershell"}:
-            if word.lower() in {"-command", "-c"}:
-                return " ".join(words[place + 1 :])
-        elif _SCRIPT_FLAG.fullmatch(word):
-            return words[place + 1]
-        elif not word.startswith("-"):
+    name = _base(words[0])
+    if name in {"pwsh", "powershell"}:
+        return _powershell_script(words[1:])
+    return _shell_script(words[1:]) if name in SHELLS else None
+
+
+def _powershell_script(words: Sequence[str | None]) -> str | None:
+    for place, word in enumerate(words[:-1]):
+        if word is not None and word.lower() in {"-command", "-c"}:
+            rest = [one for one in words[place + 1 :] if one is not None]
+            return " ".join(rest) if len(rest) == len(words) - place - 1 else None
+    return None
+
+
+def _shell_script(words: Sequence[str | None]) -> str | None:
+    """Return the first operand, if a ``c`` is among the options before it."""
+    asked = False
+    rest = iter(words)
+    for word in rest:
+        if word is None:
+            return None
+        if word in {"--", "-"}:
+            return next(rest, None) if asked else None
+        if word in _SHELL_VALUES:
+            next(rest, None)
+        elif word[:1] in {"-", "+"} and word[:2] != "--":
+            asked = asked or (word[0] == "-" and "c" in word)
+            if "o" in word.lower():  # -o pipefail
+                next(rest, None)
+        elif word[:2] != "--":
+            return word if asked else None
+    return None
+
+
+def shell_in(command: Simple) -> Simple | None:
+    """Return the shell with a script that ``command`` is or runs, else None."""
+    bare = unwrapped(command)
+    words = (bare.name, *bare.words)
+    for place, word in enumerate(words):
+        if word is not None and _base(word) in SHELLS and script_of(words[place:]) is not None:
+            return Simple(_base(word), words[place + 1 :])
+        if bare.name in SHELLS:
             return None
     return None
 
