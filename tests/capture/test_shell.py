@@ -37,6 +37,7 @@ FIRST = [
     ("timeout 30 bash -lc 'cd s && cat a'", "cat a"),
     ("bash -euo pipefail -c 'cat x.py'", "cat x.py"),
     ("bash -lc 'cat a' | tail -1", "bash -lc 'cat a' | tail -1"),
+    ("find . -exec sh -c 'cat a' \\;", "find . -exec sh -c 'cat a' \\;"),
     ("bash script.sh -c 'cat a'", "bash script.sh -c 'cat a'"),
     # nothing but setup: the text as typed
     ("cd /repo", "cd /repo"),

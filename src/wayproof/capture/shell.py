@@ -50,6 +50,8 @@ _SETTING = frozenset({
     "variable_assignment", "variable_assignments", "declaration_command", "unset_command",
 })  # fmt: skip
 _SETUP = frozenset({"cd", "pushd", "popd", "export", "unset", "set", "declare", "typeset", "local"})
+# These run a script once for each of many words, so it doesn't stand for them.
+_REPEATERS = frozenset({"xargs", "find", "fd", "fdfind", "parallel"})
 # What stands behind "cd folder ||" for the case that there is no such folder.
 _GUARDS = frozenset({"exit", "return", "true", ":", "false", "break", "continue", "echo", "printf"})
 
@@ -283,7 +285,7 @@ class _Walk:
             setup = _segment(self._text(node), found, setup=True)
             if not setup.mutates:
                 return [setup]
-        if lone is not None and commands.opened and not commands.inner:
+        if lone is not None and commands.opened and not commands.inner and name not in _REPEATERS:
             return _under_shell(lone, commands)
         text = self._slice(_first_name_byte(node), node.end_byte)
         opened = commands.opened
@@ -621,7 +623,7 @@ class _Commands:
         shell = shell_in(Simple(command.name, tuple(words)))
         if shell is None:
             return
-        reads = not self._maybe and command.name not in {"xargs", "find", "parallel"}
+        reads = not self._maybe and command.name not in _REPEATERS
         for segment in self._walk.opened(shell, reads=reads):
             self.opened.append(segment)
             self.reads += segment.reads
