@@ -18,6 +18,19 @@ NAMES = [
     ("AskUserQuestion", "plan"), ("task_tracker", "plan"),
     ("Task", "delegate"), ("Agent", "delegate"), ("spawn_agent", "delegate"),
     ("finish", "answer"),
+    # an MCP tool is what its name says only on a server known to work on files
+    ("mcp__ctx__explore", "other"), ("mcp__slack__submit", "other"),
+    ("mcp__tasks__todo_write", "other"), ("mcp__slack__search", "other"),
+    ("mcp__wiki__read_file", "other"), ("mcp__cms__edit_file", "other"),
+    ("mcp__crm__task", "other"), ("mcp__x__str_replace_editor", "other"),
+    ("mcp_ctx_delegate_task", "other"), ("functions.mcp__ctx__explore", "other"),
+    ("mcp__filesystem__submit", "other"), ("mcp__filesystem__explore", "other"),
+    ("mcp__explore", "other"), ("slack.submit", "other"), ("ctx/explore", "other"),
+    ("mcp__filesystem__write_file", "mutation"), ("mcp__filesystem__edit_file", "mutation"),
+    ("mcp_filesystem_write_file", "mutation"), ("mcp__filesystem__search_files", "matched"),
+    ("mcp__filesystem__list_directory", "listed"), ("mcp__desktop-commander__read_file", "read"),
+    ("mcp__plugin_tools_serena__find_file", "listed"), ("mcp__acp__Read", "read"),
+    ("functions.spawn_agent", "delegate"), ("functions.update_plan", "plan"),
     ("mcp__tracker__lookup", "other"), ("WebFetch", "other"), ("run_build", "other"), ("", "other"),
 ]  # fmt: skip
 

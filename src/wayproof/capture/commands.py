@@ -11,6 +11,7 @@ import msgspec
 
 __all__ = [
     "LISTERS",
+    "MAY_RUN_SHELLS",
     "MAY_WRITE",
     "READERS",
     "SEARCHERS",
@@ -20,6 +21,7 @@ __all__ = [
     "positional",
     "read_paths",
     "script_of",
+    "shell_in",
     "unwrapped",
     "writes",
 ]
@@ -42,6 +44,17 @@ WRAPPERS = {
     "ionice": 0, "setsid": 0,
 }  # fmt: skip
 """Commands that run another one: how many of their own operands come first."""
+_RUNNERS = frozenset({
+    "find", "fd", "fdfind", "parallel", "docker", "docker-compose", "podman", "kubectl", "uv",
+    "poetry", "pipenv", "pdm", "hatch", "conda", "mamba", "micromamba", "npx", "flock", "strace",
+    "ltrace", "watch", "script", "unbuffer", "doas", "chroot", "taskset", "chrt", "setarch",
+    "direnv", "nix", "busybox", "su", "runuser",
+})  # fmt: skip
+"""Commands that run another one, which stands somewhere among their words."""
+
+MAY_RUN_SHELLS = frozenset({*SHELLS, *WRAPPERS, *_RUNNERS})
+"""Commands that :func:`shell_in` must look at."""
+
 _WRAPPER_VALUES = {
     "sudo": {"-u", "-g", "-C", "-h"}, "env": {"-u", "-C", "-S"}, "nice": {"-n"},
     "stdbuf": {"-i", "-o", "-e"}, "timeout": {"-s", "-k", "--signal", "--kill-after"},
@@ -74,7 +87,10 @@ _PROGRAM_VALUES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "sed": (frozenset({"-e", "--expression", "-f", "--file", "-l"}), frozenset({"-e", "-f"})),
     "awk": (frozenset({"-F", "-v", "-f"}), frozenset({"-f"})),
     "gawk": (frozenset({"-F", "-v", "-f"}), frozenset({"-f"})),
-    "jq": (frozenset({"--arg", "--argjson", "-f", "--indent"}), frozenset({"-f"})),
+    "jq": (
+        frozenset({"--indent", "-f", "--from-file", "-L"}),
+        frozenset({"-f", "--from-file"}),
+    ),
     "yq": (frozenset({"-o", "-p"}), frozenset()),
 }
 
@@ -94,43 +110,100 @@ _GIT_WRITERS = frozenset({
 _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 # Commands that rewrite files only with a certain word among theirs.
 _IN_PLACE: dict[str, re.Pattern[str]] = {
-    "sed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
-    "gsed": re.compile(r"-[a-zA-Z]*i.*|--in-place.*"),
-    "perl": re.compile(r"-[a-zA-Z0-9]*i.*"),
-    "ruby": re.compile(r"-[a-zA-Z]*i.*"),
+    "sed": re.compile(r"-[nErsuzabl]*i.*|--in-place.*"),
+    "gsed": re.compile(r"-[nErsuzabl]*i.*|--in-place.*"),
     "yq": re.compile(r"-i|--inplace"),
     "gofmt": re.compile(r"-w"),
     "prettier": re.compile(r"-w|--write"),
     "eslint": re.compile(r"--fix"),
-    "ruff": re.compile(r"--fix|format"),
     "clang-format": re.compile(r"-i"),
-    "cargo": re.compile(r"fmt|fix"),
     "find": re.compile(r"-delete"),
 }
+# With one of these among its options a writing command only says what it would do.
+_LOOKING = re.compile(r"--help|--version|--dry-run|-WhatIf", re.IGNORECASE)
+_LOOKING_TOO: dict[str, re.Pattern[str]] = {
+    "black": re.compile(r"--check|--diff|-c|--code(=.*)?|-"),
+    "isort": re.compile(r"--check-only|--check|-c|--diff|-d|--stdout|-"),
+    "rsync": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--list-only"),
+    "patch": re.compile(r"-C|--check"),
+    "clang-format": re.compile(r"-n"),
+    "ruff": re.compile(r"--check|--diff"),
+    "cargo fmt": re.compile(r"--check"),
+    "git add": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
+    "git am": re.compile(r"--show-current-patch(=.*)?"),
+    "git apply": re.compile(r"--check|--stat|--numstat|--summary"),
+    "git clean": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
+    "git mv": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
+    "git push": re.compile(r"-n"),
+    "git rebase": re.compile(r"--show-current-patch"),
+    "git rm": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
+}
+_TEXT_FLAGS = frozenset({"-m", "--message", "-F", "--file", "-e", "--exclude", "--rsh"})
+# Letters that may stand before the "i" of -i: any other takes the rest of its word for itself.
+_SCRIPTED_IN_PLACE = {
+    "perl": re.compile(r"-[0-9acflnpsStTuUwWX]*i.*"),
+    "ruby": re.compile(r"-[0-9acdlnpsSvwy]*i.*"),
+}
+_SCRIPTED_VALUE = re.compile(r"-[0-9a-zA-Z]*[eE]|-I|-r|-C")
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")  # noqa: S108 - recognised
 _AUTHORS = frozenset({"cat", "echo", "printf"})
 
 
-_SCRIPT_FLAG = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
-_HEAD_COUNT = re.compile(r"(?:^|\s)(?:-n\s*|--lines[= ]|-)(\d+)\b")
-_HEAD_OTHER = re.compile(r"(?:^|\s)(?:-c|--bytes|-n)")
+_SHELL_VALUES = frozenset({"--rcfile", "--init-file"})
+_HEAD_COUNT = re.compile(r"(?:-n|--lines=|-(?=\d))(.+)")
 _SED_PRINT = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?\s*p")
 
 
-def script_of(words: Sequence[str]) -> str | None:
+def _base(name: str) -> str:
+    return name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
+
+
+def script_of(words: Sequence[str | None]) -> str | None:
     """Return SCRIPT of ``bash -lc SCRIPT`` (and of PowerShell's ``-Command``), else None."""
-    if len(words) < 3:
+    if len(words) < 3 or words[0] is None:
         return None
-    name = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
-    if name not in SHELLS:
-        return None
-    for place, word in enumerate(words[1:-1], start=1):
-        if name in {"pwsh", "powershell"}:
-            if word.lower() in {"-command", "-c"}:
-                return " ".join(words[place + 1 :])
-        elif _SCRIPT_FLAG.fullmatch(word):
-            return words[place + 1]
-        elif not word.startswith("-"):
+    name = _base(words[0])
+    if name in {"pwsh", "powershell"}:
+        return _powershell_script(words[1:])
+    return _shell_script(words[1:]) if name in SHELLS else None
+
+
+def _powershell_script(words: Sequence[str | None]) -> str | None:
+    for place, word in enumerate(words[:-1]):
+        if word is not None and word.lower() in {"-command", "-c"}:
+            rest = [one for one in words[place + 1 :] if one is not None]
+            return " ".join(rest) if len(rest) == len(words) - place - 1 else None
+    return None
+
+
+def _shell_script(words: Sequence[str | None]) -> str | None:
+    """Return the first operand, if a ``c`` is among the options before it."""
+    asked = False
+    rest = iter(words)
+    for word in rest:
+        if word is None:
+            return None
+        if word in {"--", "-"}:
+            return next(rest, None) if asked else None
+        if word in _SHELL_VALUES:
+            next(rest, None)
+        elif word[:1] in {"-", "+"} and word[:2] != "--":
+            asked = asked or (word[0] == "-" and "c" in word)
+            if "o" in word.lower():  # -o pipefail
+                next(rest, None)
+        elif word[:2] != "--":
+            return word if asked else None
+    return None
+
+
+def shell_in(command: Simple) -> Simple | None:
+    """Return the shell with a script that ``command`` is or runs, else None."""
+    bare = unwrapped(command)
+    words = (bare.name, *bare.words)
+    for place, word in enumerate(words):
+        if word is not None and _base(word) in SHELLS and script_of(words[place:]) is not None:
+            return Simple(_base(word), words[place + 1 :])
+        if bare.name in SHELLS:
             return None
     return None
 
@@ -158,6 +231,10 @@ def unwrapped(command: Simple) -> Simple:
     return command
 
 
+_PAIRED = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile"})
+"""Flags of jq that take two values."""
+
+
 def positional(words: Sequence[str | None], values: frozenset[str]) -> list[str | None]:
     """Return the words that are neither flags nor values of flags."""
     found: list[str | None] = []
@@ -166,7 +243,9 @@ def positional(words: Sequence[str | None], values: frozenset[str]) -> list[str 
         if word == "--":
             found.extend(rest)
         elif word is not None and word.startswith("-") and word != "-":
-            if word in values:
+            if word in values or word in _PAIRED:
+                next(rest, None)
+            if word in _PAIRED:
                 next(rest, None)
         else:
             found.append(word)
@@ -202,11 +281,25 @@ def read_paths(command: Simple) -> Iterator[tuple[str, tuple[int, int] | None]]:
 
 
 def _head_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
-    text = " ".join(word or "" for word in words)
-    found = _HEAD_COUNT.search(text)
-    if found is None:
-        return None if _HEAD_OTHER.search(text) else (1, 10)
-    return (1, int(found[1]))
+    """Return head's lines; a count from the end or of bytes has no known range."""
+    count: str | None = "10"
+    rest = iter(words)
+    for word in rest:
+        if word is None or not word.startswith("-"):
+            continue
+        if word == "--":
+            break
+        if word in {"-n", "--lines"}:
+            count = next(rest, None)
+        elif word.startswith(("-c", "--bytes")):
+            return None
+        else:
+            found = _HEAD_COUNT.fullmatch(word)
+            count = found[1] if found else count
+    digits = (count or "").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 10) or int(digits) == 0:
+        return None
+    return (1, int(digits))
 
 
 def _sed_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
@@ -269,7 +362,50 @@ def _git(command: Simple) -> bool:
     verb, rest, _ = git_words(command.words)
     if verb == "stash":
         return not rest or rest[0] not in {"list", "show"}
-    return verb in _GIT_WRITERS
+    return verb in _GIT_WRITERS and not _only_looks(f"git {verb}", rest)
+
+
+def _ruff(command: Simple) -> bool:
+    words = command.words
+    verb = next(iter(positional(words, frozenset({"--config"}))), None)
+    fixes = any(word in {"--fix", "--fix-only"} for word in words)
+    return (verb == "format" or fixes) and not _only_looks("ruff", words)
+
+
+def _cargo(command: Simple) -> bool:
+    words = [word for word in command.words if word is None or not word.startswith("+")]
+    verb = next(iter(positional(words, frozenset({"--config", "-Z", "--color", "-C"}))), None)
+    if verb == "fmt":  # what stands behind -- is for rustfmt
+        return not _only_looks("cargo fmt", [word for word in words if word != "--"])
+    return verb == "fix" or (verb == "clippy" and "--fix" in words)
+
+
+def _scripted(command: Simple) -> bool:
+    """Whether perl or ruby has ``-i`` among its own options."""
+    pattern = _SCRIPTED_IN_PLACE[command.name]
+    rest = iter(command.words)
+    for word in rest:
+        if word is None or not word.startswith("-") or word in {"-", "--"}:
+            return False  # the script, and what follows are its arguments
+        if pattern.fullmatch(word):
+            return True
+        if _SCRIPTED_VALUE.fullmatch(word):
+            next(rest, None)
+    return False
+
+
+def _only_looks(name: str, words: Sequence[str | None]) -> bool:
+    """Whether an option says that nothing is to be written."""
+    pattern = _LOOKING_TOO.get(name)
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return False
+        if word in _TEXT_FLAGS:
+            next(rest, None)
+        elif word and (_LOOKING.fullmatch(word) or (pattern and pattern.fullmatch(word))):
+            return True
+    return False
 
 
 def _find(command: Simple) -> bool:
@@ -287,6 +423,10 @@ _SPECIAL: dict[str, Callable[[Simple], bool]] = {
     "dd": _dd,
     "git": _git,
     "find": _find,
+    "ruff": _ruff,
+    "cargo": _cargo,
+    "perl": _scripted,
+    "ruby": _scripted,
 }
 
 
@@ -302,7 +442,9 @@ def writes(command: Simple) -> bool:
     special = _SPECIAL.get(bare.name)
     if special is not None:
         return special(bare)
-    return bare.name in _WRITERS or (bare.name in _IN_PLACE and _in_place(bare))
+    if bare.name not in _WRITERS and not (bare.name in _IN_PLACE and _in_place(bare)):
+        return False
+    return not _only_looks(bare.name, bare.words)
 
 
 def _writes_file(command: Simple, operator: str, target: str | None) -> bool:

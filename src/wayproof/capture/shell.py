@@ -12,20 +12,21 @@ followed.
 import posixpath
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wayproof.capture.commands import (
+    MAY_RUN_SHELLS,
     MAY_WRITE,
     READERS,
-    SHELLS,
     WRAPPERS,
     Simple,
     read_paths,
     script_of,
+    shell_in,
     unwrapped,
     writes,
 )
@@ -40,6 +41,7 @@ MAX_COMMAND_BYTES = 1 << 20
 
 _MAX_DEPTH = 60
 _MAX_EXPANSION = 256
+_MAX_SHELLS = 3
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _SEQUENCES = frozenset({"program", "list", "compound_statement", "subshell", "ERROR"})
@@ -48,6 +50,10 @@ _SETTING = frozenset({
     "variable_assignment", "variable_assignments", "declaration_command", "unset_command",
 })  # fmt: skip
 _SETUP = frozenset({"cd", "pushd", "popd", "export", "unset", "set", "declare", "typeset", "local"})
+# These run a script once for each of many words, so it doesn't stand for them.
+_REPEATERS = frozenset({"xargs", "find", "fd", "fdfind", "parallel"})
+# What stands behind "cd folder ||" for the case that there is no such folder.
+_GUARDS = frozenset({"exit", "return", "true", ":", "false", "break", "continue", "echo", "printf"})
 
 
 # The grammar's scanner asks C's isdigit() about any character, which reads outside a table
@@ -236,7 +242,10 @@ class _Walk:
                 continue
             if not child.is_named:
                 continue
-            found += self.statements(child, maybe=maybe or alternative, depth=depth + 1)
+            segments = self.statements(child, maybe=maybe or alternative, depth=depth + 1)
+            if alternative and all(one.setup for one in found):
+                segments = [_as_guard(one) for one in segments]
+            found += segments
             alternative = False
         if node.type == "subshell":
             self._folder, self._folder_known = outer
@@ -259,50 +268,68 @@ class _Walk:
                 redirects.onto(last.commands),
                 reads=last.reads + tuple(redirects.reads),
                 mutates=last.mutates,
+                setup=last.setup,
             )
         return found
 
     def _segments(self, node: "Node", *, maybe: bool) -> list[Segment]:
         """Return one segment, or those of the script that a lone ``bash -c`` runs."""
         commands = _Commands(self, maybe=maybe)
-        before = self._folder if self._folder_known else None
         commands.visit(node, 0)
-        kind, found = node.type, commands.found
-        lone = found[0].name if kind == "command" and len(found) == 1 else None
-        if (kind in _SETTING or lone in _SETUP) and not commands.inner:
-            return [_segment(self._text(node), tuple(found), setup=True)]
-        if lone in SHELLS:
-            opened = self._opened(found[0], before)
-            if opened:
-                return opened
+        found = tuple(commands.found)
+        body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+        kind = node.type if body is None else body.type
+        lone = found[0] if kind == "command" and len(found) == 1 else None
+        name = lone.name if lone is not None else None
+        if (kind in _SETTING or name in _SETUP) and not commands.inner:
+            setup = _segment(self._text(node), found, setup=True)
+            if not setup.mutates:
+                return [setup]
+        if lone is not None and commands.opened and not commands.inner and name not in _REPEATERS:
+            return _under_shell(lone, commands)
         text = self._slice(_first_name_byte(node), node.end_byte)
-        return [_segment(text.strip(), tuple(found), reads=tuple(commands.reads))]
+        opened = commands.opened
+        return [
+            _segment(
+                text.strip(),
+                (*(one for segment in opened for one in segment.commands), *found),
+                reads=tuple(commands.reads),
+                mutates=any(segment.mutates for segment in opened),
+            )
+        ]
 
-    def _opened(self, shell: Simple, folder: str | None) -> list[Segment]:
-        """``bash -c SCRIPT`` stands for its script."""
-        if self._depth >= 3 or None in shell.words:
-            return []
-        script = script_of([shell.name, *(word or "" for word in shell.words)])
+    def opened(self, shell: Simple, *, reads: bool) -> list[Segment]:
+        """Return the segments of SCRIPT in ``bash -c SCRIPT``; without ``reads`` none of its."""
+        script = script_of([shell.name, *shell.words]) if self._depth < _MAX_SHELLS else None
         if script is None:
             return []
         inner = _read(script, powershell=self._powershell, depth=self._depth + 1)
+        reads = reads and not inner.unparsed
         return [
             Segment(
                 text=one.text,
                 commands=one.commands,
                 mutates=one.mutates,
-                reads=tuple(
-                    FileRead(read.path, _joined(folder, read.folder), read.lines)
-                    for read in one.reads
-                ),
+                reads=tuple(self._from_here(one.reads)) if reads else (),
             )
             for one in inner.segments
         ]
 
+    def _from_here(self, reads: tuple[FileRead, ...]) -> Iterator[FileRead]:
+        """Put a script's reads below the folder that its shell is started in."""
+        for read in reads:
+            anchored = read.path if read.folder is None else read.folder
+            if self._folder_known or anchored.startswith(("/", "~")) or _DRIVE.match(anchored):
+                folder = self._folder if self._folder_known else None
+                yield FileRead(read.path, _joined(folder, read.folder), read.lines)
+
     # -- folders and variables --------------------------------------------------------
 
-    def change_folder(self, words: Sequence[str | None]) -> None:
-        """Follow a ``cd``."""
+    def change_folder(self, words: Sequence[str | None], *, maybe: bool) -> None:
+        """Follow a ``cd``; after one that may not have run the folder is unknown."""
+        if maybe:
+            self._folder_known = False
+            return
         targets = [word for word in words if word is None or not word.startswith("-")]
         target = targets[0] if targets else None
         if target is None or target.startswith("~"):
@@ -394,6 +421,10 @@ class _Walk:
         rest = _unescaped(self._slice(position, node.end_byte - 1), quoted=True)
         return _product(values, [rest])
 
+    def spelled(self, node: "Node") -> str:
+        """Return a quoted text with its variables and substitutions as they are written."""
+        return _unescaped(self._text(node)[1:-1], quoted=True)
+
     def _concatenated(self, node: "Node") -> list[str]:
         text = self._text(node)
         braces = _BRACES.fullmatch(text)
@@ -437,6 +468,33 @@ def _segment(
     return Segment(text=text, commands=commands, setup=setup, mutates=mutates, reads=reads)
 
 
+def _as_guard(segment: Segment) -> Segment:
+    """``exit 1`` in ``cd folder || exit 1`` belongs to the setup."""
+    if segment.mutates or any(one.name not in _GUARDS for one in segment.commands):
+        return segment
+    return Segment(text=segment.text, commands=segment.commands, setup=True)
+
+
+def _under_shell(shell: Simple, commands: "_Commands") -> list[Segment]:
+    """Let a lone shell stand for its script; what is redirected is its last output."""
+    opened = list(commands.opened)
+    own = tuple(commands.reads[sum(len(one.reads) for one in opened) :])
+    last = opened[-1]
+    if not (shell.targets or own) or not last.commands:
+        return opened
+    end = last.commands[-1]
+    redirected = Simple(
+        end.name, end.words, end.targets + shell.targets, end.heredoc or shell.heredoc
+    )
+    opened[-1] = _segment(
+        last.text,
+        (*last.commands[:-1], redirected),
+        reads=last.reads + own,
+        mutates=last.mutates,
+    )
+    return opened
+
+
 def _product(left: list[str], right: list[str]) -> list[str]:
     if len(left) * len(right) > _MAX_EXPANSION:
         raise _Unknown
@@ -466,6 +524,7 @@ class _Commands:
         self._maybe = maybe
         self.found: list[Simple] = []
         self.reads: list[FileRead] = []
+        self.opened: list[Segment] = []
         self.inner = False
         self._targets: list[tuple[str, str | None]] = []
         self._heredoc = False
@@ -499,6 +558,7 @@ class _Commands:
         ascii_text = self._walk.ascii_text
         name: str | None = None
         words: list[str | None] = []
+        spelled: dict[int, str] = {}
         for child in node.named_children:
             kind = child.type
             if ascii_text is not None and (kind == "word" or kind == "command_name"):  # noqa: PLR1714
@@ -516,8 +576,11 @@ class _Commands:
             elif kind in _REDIRECTS:
                 self.redirect(child, depth)
             else:
-                words += self._values(child, depth)
-        self._add(Simple(_command_name(name), tuple(words)))
+                values = self._values(child, depth)
+                if kind == "string" and values[0] is None:
+                    spelled[len(words)] = self._walk.spelled(child)
+                words += values
+        self._add(Simple(_command_name(name), tuple(words)), spelled)
 
     def _values(self, node: "Node", depth: int) -> Sequence[str | None]:
         try:
@@ -538,18 +601,32 @@ class _Commands:
             else:
                 self._inside(child, depth + 1)
 
-    def _add(self, command: Simple) -> None:
+    def _add(self, command: Simple, spelled: Mapping[int, str]) -> None:
         bare = unwrapped(command) if command.name in WRAPPERS else command
         name = bare.name
         self.found.append(command)
         if name in _CHANGERS:
-            self._walk.change_folder(bare.words)
-        if self._maybe or name not in READERS:
+            self._walk.change_folder(bare.words, maybe=self._maybe)
+        if command.name in MAY_RUN_SHELLS:
+            self._open(command, spelled)
+        # What xargs runs gets words that aren't here.
+        if self._maybe or name not in READERS or command.name == "xargs":
             return
         for path, lines in read_paths(bare):
             place = self._walk.place(path, lines)
             if place is not None:
                 self.reads.append(place)
+
+    def _open(self, command: Simple, spelled: Mapping[int, str]) -> None:
+        # A script whose values are partly unknown is read as it is spelled.
+        words = [spelled.get(place, word) for place, word in enumerate(command.words)]
+        shell = shell_in(Simple(command.name, tuple(words)))
+        if shell is None:
+            return
+        reads = not self._maybe and command.name not in _REPEATERS
+        for segment in self._walk.opened(shell, reads=reads):
+            self.opened.append(segment)
+            self.reads += segment.reads
 
     def _redirected(self, node: "Node", depth: int) -> None:
         start = len(self.found)

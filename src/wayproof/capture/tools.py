@@ -1,8 +1,10 @@
 """What a tool is for, by its name, and which files its input names.
 
-The lists here are the whole of what is known; any other tool, MCP tools included, is a
-navigation call that selects nothing. Names are compared without their namespace
-(``functions.``, ``mcp__server__``) and without regard to case, ``_`` and ``-``.
+The lists here are the whole of what is known; any other tool is a navigation call that
+selects nothing. So is an MCP tool, whatever its own name says, unless its server is one of
+those known to work on files; then its file tools are what their names say. Names are
+compared without their namespace (``functions.``, ``mcp__filesystem__``) and without regard
+to case, ``_`` and ``-``.
 """
 
 import re
@@ -89,9 +91,22 @@ _EDITORS = frozenset({
     "editor", "strreplacebasededittool20250728", "texteditor20250124",
 })  # fmt: skip
 _VIEWING = frozenset({"view", "open", "read", "view_range", "cat"})
-_NAMESPACE = re.compile(
-    r"^(?:mcp__.*?__|mcp_[a-z0-9]+_(?=.*_)|functions?[.:/]|default_api[.:])", re.IGNORECASE
-)
+_HARNESS = re.compile(r"^(?:functions?|default_api|tools)[.:/]+", re.IGNORECASE)
+_MCP = re.compile(r"^mcp(?:__(?P<server>.+?)__|_(?P<short>[a-z0-9-]+)_(?=.*_)|_+)", re.IGNORECASE)
+_SPACE = re.compile(r"^(?P<space>.*)[.:/](?P<name>[^.:/]+)$", re.DOTALL)
+
+# MCP servers whose tools work on the files of the working folder.
+_FILE_SERVERS = frozenset({
+    "filesystem", "fs", "files", "serena", "desktopcommander", "acp", "texteditor", "ide",
+    "jetbrains", "shell", "terminal",
+})  # fmt: skip
+_FILE_PURPOSES = frozenset({"read", "matched", "listed", "shell", "mutation"})
+# Namespaces of agents' own tools; what else stands before a dot may be anybody's.
+_OWN_SPACES = frozenset({
+    "container", "repobrowser", "browser", "multiagent", "multiagents", "collaboration", "agents",
+    "multitooluse",
+})  # fmt: skip
+_CONTROL = frozenset({"plan", "delegate", "answer"})
 
 _PATH_KEYS = (
     "file_path", "path", "filePath", "absolute_path", "abs_path", "filename", "file_name", "file",
@@ -116,31 +131,63 @@ _END_KEYS = ("end_line", "endLine", "end_line_one_indexed_inclusive", "EndLine",
              "endLineNumberBaseOne", "line_end", "end")  # fmt: skip
 
 
-def _bare(name: str) -> str:
-    stripped = _NAMESPACE.sub("", name.strip())
-    stripped = re.split(r"[.:/]", stripped)[-1] if not stripped.endswith((".", ":", "/")) else name
-    return re.sub(r"[_\-\s]", "", stripped).lower()
+def _plain(name: str) -> str:
+    return re.sub(r"[_\-\s]", "", name).lower()
 
 
-_known: dict[str, str] = {}
+class _Name(msgspec.Struct, frozen=True):
+    """A bare name, and whether it may stand for a file tool and for a control of the agent."""
+
+    bare: str
+    files: bool = True
+    controls: bool = True
+
+
+def _parsed(name: str) -> _Name:
+    stripped = _HARNESS.sub("", name.strip())
+    mcp = _MCP.match(stripped)
+    if mcp is not None:
+        bare = _plain(stripped[mcp.end() :])
+        return _Name(bare, files=_on_files(mcp["server"] or mcp["short"] or ""), controls=False)
+    spaced = _SPACE.match(stripped)
+    if spaced is None:
+        return _Name(_plain(stripped))
+    return _Name(_plain(spaced["name"]), controls=_plain(spaced["space"]) in _OWN_SPACES)
+
+
+def _on_files(server: str) -> bool:
+    if server.startswith("plugin_"):  # plugin_NAME_SERVER
+        server = server.rsplit("_", 1)[-1]
+    return _plain(server) in _FILE_SERVERS
+
+
+_known: dict[str, _Name] = {}
 
 
 def tool_of(name: str, arguments: Mapping[str, Any] | str | None = None) -> Tool:
     """Return what the tool ``name``, called with ``arguments``, is for."""
-    bare = _known.get(name)
-    if bare is None:
-        bare = _bare(name)
+    parsed = _known.get(name)
+    if parsed is None:
+        parsed = _parsed(name)
         if len(_known) < 10_000:
-            _known[name] = bare
-    if bare in _EDITORS:
+            _known[name] = parsed
+    return Tool(parsed.bare, _purpose(parsed, arguments))
+
+
+def _purpose(name: _Name, arguments: Mapping[str, Any] | str | None) -> Purpose:
+    if name.bare in _EDITORS and name.files:
         verb = arguments.get("command") if isinstance(arguments, Mapping) else None
         if not isinstance(verb, str):
-            return Tool(bare, "other")
-        return Tool(bare, "read" if verb in _VIEWING else "mutation")
-    purpose = _PURPOSES.get(bare, "other")
+            return "other"
+        return "read" if verb in _VIEWING else "mutation"
+    purpose = _PURPOSES.get(name.bare, "other")
+    if (purpose in _FILE_PURPOSES and not name.files) or (
+        purpose in _CONTROL and not name.controls
+    ):
+        return "other"
     if purpose == "mutation" and isinstance(arguments, Mapping) and _is_plan(arguments):
-        purpose = "plan"
-    return Tool(bare, purpose)
+        return "plan"
+    return purpose
 
 
 def _is_plan(arguments: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from wayproof.cli import say
+from wayproof.cli.capture_places import check_places
 from wayproof.errors import InputError, OutputError
 from wayproof.text import clip, harmless
 
@@ -129,6 +130,7 @@ def _capture(args: argparse.Namespace) -> int:
     from wayproof.capture.lines import Problems
     from wayproof.capture.matching import match, parse_task_key, read_sidecar, read_task_ids
 
+    _check_places(args)
     key = parse_task_key(args.task_id_from) if args.task_id_from is not None else None
     task_ids = read_task_ids(Path(args.tasks)) if args.tasks is not None else None
     sidecar = read_sidecar(Path(args.sidecar)) if args.sidecar is not None else None
@@ -139,6 +141,15 @@ def _capture(args: argparse.Namespace) -> int:
         _write(args, captured, matched)
     _tell(args, problems, captured, matched, skipped)
     return 2 if args.strict and problems.count else 0
+
+
+def _check_places(args: argparse.Namespace) -> None:
+    read = [("LOG", text) for text in args.logs]
+    named = [("--tasks", args.tasks), ("--sidecar", args.sidecar)]
+    check_places(
+        [*read, *((option, text) for option, text in named if text is not None)],
+        {"--out": args.out, "--draft-tasks": args.draft_tasks, "--report": args.report},
+    )
 
 
 def _options(args: argparse.Namespace) -> Any:

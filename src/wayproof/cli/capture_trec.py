@@ -20,6 +20,7 @@ from wayproof.capture.trec import (
     run_lines,
     task_from_judgments,
 )
+from wayproof.cli.capture_places import check_places
 from wayproof.errors import InputError
 
 _Put = Callable[[str, Iterable[bytes]], None]
@@ -30,6 +31,7 @@ def run_import(args: argparse.Namespace, *, put: _Put, say: _Say) -> int:
     """Qrels become tasks, runs become packets; which is which is told by the columns."""
     if not args.logs:
         raise InputError("trec-import needs a file", mend="wayproof capture trec-import QRELS RUN")
+    check_places(_logs(args), {"--out": args.out, "--tasks-out": args.tasks_out})
     problems = Problems()
     tasks: list[dict[str, Any]] = []
     captured: list[Any] = []
@@ -63,6 +65,10 @@ def run_import(args: argparse.Namespace, *, put: _Put, say: _Say) -> int:
     return 2 if args.strict and problems.count else 0
 
 
+def _logs(args: argparse.Namespace) -> list[tuple[str, str]]:
+    return [("FILE", text) for text in args.logs]
+
+
 def _kind(source: Source) -> str:
     head = head_of(source)
     if head.kind == "text" and looks_like_qrels(head.text):
@@ -89,6 +95,7 @@ def run_export(args: argparse.Namespace, *, put: _Put, say: _Say) -> int:
     """Tasks become qrels, packets a run; which is which is told by their keys."""
     if len(args.logs) != 1:
         raise InputError("trec-export takes one file", mend="wayproof capture trec-export FILE")
+    check_places(_logs(args), {"--out": args.out})
     records = list(_records(Path(args.logs[0])))
     tasks = [one for one in records if "expected_artifacts" in one]
     if tasks and len(tasks) != len(records):
