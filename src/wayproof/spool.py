@@ -150,21 +150,23 @@ class PieceFile:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
-        self._window = b""
-        self._window_start = 0
+        # One buffer for good: a fresh one for each window would fragment the heap.
+        self._window = memoryview(bytearray(_WINDOW_BYTES))
+        self._window_start = self._window_end = 0
         self._end = 0
 
     def read(self, offset: int, size: int) -> bytes:
         """Return ``size`` bytes from ``offset``."""
-        place = offset - self._window_start
-        if place < 0 or place + size > len(self._window):
-            is_walk = 0 <= offset - self._end < _WINDOW_BYTES
-            self._file.seek(offset)
-            self._window = self._file.read(max(size, _WINDOW_BYTES) if is_walk else size)
-            self._window_start = offset
-            place = 0
+        is_walk = 0 <= offset - self._end < _WINDOW_BYTES
         self._end = offset + size
-        return self._window[place : place + size]
+        if not self._window_start <= offset <= offset + size <= self._window_end:
+            self._file.seek(offset)
+            if not is_walk or size > _WINDOW_BYTES:
+                return self._file.read(size)
+            self._window_start = offset
+            self._window_end = offset + self._file.readinto(self._window)
+        place = offset - self._window_start
+        return bytes(self._window[place : place + size])
 
     def close(self) -> None:
         """Let go of the file."""
