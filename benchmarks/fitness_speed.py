@@ -209,7 +209,7 @@ def _child(name: str, folder: Path) -> dict[str, float]:
 
 
 def _peak_mb() -> float:
-    """Return the peak resident memory of this process alone (ru_maxrss may remember its parent's)."""
+    """Return this process's peak resident memory (ru_maxrss may remember its parent's)."""
     status = Path("/proc/self/status")
     if status.exists():
         high_water = next(line for line in status.open() if line.startswith("VmHWM"))
