@@ -25,7 +25,7 @@ LINES_PER_SESSION = 400
 
 CALLS: list[tuple[str, dict[str, str]]] = [
     ("Read", {"file_path": "{path}"}),
-    ("Bash", {"command": "cd /work/app && rg -n 'value_{step}' src | head -20"}),
+    ("Bash", {"command": "cd /home/dev/app && rg -n 'value_{step}' src | head -20"}),
     ("Read", {"file_path": "{path}"}),
     ("Grep", {"pattern": "value", "path": "src"}),
     ("Bash", {"command": "sed -n '{step},+80p' {path}; git log --oneline -5 -- {path}"}),
@@ -50,7 +50,7 @@ def capture_all(path: str) -> None:
 
 def session_lines(number: int, text: str, *, edits: bool, draw: random.Random) -> Iterator[str]:
     common = {
-        "isSidechain": False, "userType": "external", "cwd": "/work/app",
+        "isSidechain": False, "userType": "external", "cwd": "/home/dev/app",
         "sessionId": f"session-{number:05}", "version": "2.1.0", "gitBranch": "main",
     }  # fmt: skip
     yield json.dumps({**common, "type": "user", "uuid": f"{number}-p", "parentUuid": None,
@@ -58,7 +58,7 @@ def session_lines(number: int, text: str, *, edits: bool, draw: random.Random) -
                       "message": {"role": "user", "content": "find the bug"}})  # fmt: skip
     for step in range(LINES_PER_SESSION // 2):
         name = f"toolu_{number:05}_{step:04}"
-        path = f"/work/app/src/module_{step % 40}.py"
+        path = f"/home/dev/app/src/module_{step % 40}.py"
         tool, given = CALLS[step % len(CALLS)]
         spelled = {
             "path": path,
