@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from wayproof.evidence.recovery_records import Action
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.planner import cost_to_go
-from wayproof.recovery.records import Action
 from wayproof.recovery.world import reset, step
 
 BIN = Path(sys.executable).parent

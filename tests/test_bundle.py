@@ -10,13 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wayproof.bundle import (
-    BundleWriter,
-    FileDigest,
-    digest_file,
-    read_manifest,
-    verify_digests,
-)
+from wayproof.bundles.manifest import FileDigest, digest_file, read_manifest, verify_digests
+from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
 
@@ -82,7 +77,7 @@ def test_a_run_that_died_between_its_renames_is_put_right(tmp_path: Path) -> Non
 RUN_UNTIL_KILLED = """
 import sys, time
 from pathlib import Path
-from wayproof.bundle import BundleWriter
+from wayproof.bundles.writer import BundleWriter
 
 out, stage = Path(sys.argv[1]), sys.argv[2]
 rename = Path.rename

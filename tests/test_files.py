@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from wayproof.bundles.whole_file import whole_file
 from wayproof.errors import OutputError
-from wayproof.files import whole_file
 
 
 def _write(path: Path, data: bytes, *, overwrite: bool = False) -> None:

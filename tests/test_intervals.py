@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from wayproof.seeded import stream
-from wayproof.statistics import (
+from wayproof.stats.intervals import (
     MILLION,
     RESAMPLES,
     agreement_lower_bound,
     index_table,
     intervals_over_groups,
 )
+from wayproof.stats.seeded import stream
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5, 12, 50, 400, 20_000])

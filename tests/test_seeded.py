@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wayproof.seeded import SplitMix64, stream, stream_seed
+from wayproof.stats.seeded import SplitMix64, stream, stream_seed
 
 # Vigna's splitmix64.c, as given on Rosetta Code (1234567) and in many test suites (0).
 PUBLISHED = {

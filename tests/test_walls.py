@@ -16,9 +16,9 @@ FORBIDDEN = {
     "report": ("fitness", "capture", "recovery", "agents"),
     "explorer": ("fitness", "capture", "recovery", "report", "agents"),
     "web": ("fitness", "capture", "recovery", "report", "explorer", "agents"),
-    "recovery/verify.py": ("recovery.world", "recovery.planner"),
+    "recovery/referee.py": ("recovery.world", "recovery.planner"),
 }
-CLOCK_ROOMS = ("bundle.py", "agents/")
+CLOCK_ROOMS = ("bundles/", "agents/")
 PRINTING_ROOMS = ("cli/",)
 
 

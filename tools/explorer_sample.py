@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from wayproof.bundle import read_manifest, verify_digests
+from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.canonical import canonical_bytes, sha256_hex
 
 SAMPLE = Path(__file__).parents[1] / "src" / "wayproof" / "explorer" / "static" / "sample.json"

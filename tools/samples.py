@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wayproof.cli import main
-from wayproof.seeded import SplitMix64, stream
+from wayproof.stats.seeded import SplitMix64, stream
 
 __all__ = ["HOSTILE_TEXTS", "fitness_bundle", "hostile_bundle", "recovery_bundle", "task_pairs"]
 

@@ -20,10 +20,10 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "packet": ("wayproof.fitness.packet", "PacketLine"),
     "case": ("wayproof.fitness.cases", "CaseFile"),
     "benchmark": ("wayproof.fitness.suite", "Benchmark"),
-    "result": ("wayproof.fitness.result", "TaskResult"),
-    "sufficiency-debt": ("wayproof.fitness.result", "SufficiencyDebt"),
-    "latency-debt": ("wayproof.fitness.result", "LatencyDebt"),
-    "manifest": ("wayproof.bundle", "Manifest"),
+    "result": ("wayproof.evidence.fitness_records", "TaskResult"),
+    "sufficiency-debt": ("wayproof.evidence.fitness_records", "SufficiencyDebt"),
+    "latency-debt": ("wayproof.evidence.fitness_records", "LatencyDebt"),
+    "manifest": ("wayproof.bundles.manifest", "Manifest"),
 }
 """Name on the command line -> where its type is defined."""
 

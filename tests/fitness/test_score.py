@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import RunWayproof, write_lines
-from wayproof.bundle import read_manifest
+from wayproof.bundles.manifest import read_manifest
 from wayproof.errors import InputError, OutputError
 from wayproof.fitness import evaluate_benchmark
 from wayproof.fitness.score import DEBTS, RESULTS, SUMMARY, ScoreRequest, score
@@ -122,9 +122,9 @@ def test_the_same_bytes_when_everything_spills(
     tasks, packets = _many(300, 3)
     _score(tmp_path, tasks, packets)
     wanted = _digests(tmp_path / "out")
-    monkeypatch.setattr("wayproof.spool.DEFAULT_BUDGET_BYTES", 600)
-    monkeypatch.setattr("wayproof.spool._MAX_OPEN_RUNS", 5)
-    monkeypatch.setattr("wayproof.spool._WINDOW_BYTES", 3000)
+    monkeypatch.setattr("wayproof.parallel.external_sort.DEFAULT_BUDGET_BYTES", 600)
+    monkeypatch.setattr("wayproof.parallel.external_sort._MAX_OPEN_RUNS", 5)
+    monkeypatch.setattr("wayproof.parallel.external_sort._WINDOW_BYTES", 3000)
     random.Random(7).shuffle(packets)
     _score(tmp_path, tasks, packets)
     assert _digests(tmp_path / "out") == wanted
@@ -322,7 +322,7 @@ def test_the_first_bad_line_is_named_whatever_comes_after(tmp_path: Path) -> Non
 
 def test_a_line_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit holds after decompression, so that a small file can't fill the memory."""
-    monkeypatch.setattr("wayproof.jsonin.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("wayproof.strict_json.MAX_LINE_BYTES", 1000)
     line = json.dumps({"task_id": "a", "summary": "x" * 2000}).encode()
     (tmp_path / "p.gz").write_bytes(gzip.compress(line))
     tasks = write_lines(tmp_path / "t.jsonl", [{"task_id": "a"}])
@@ -390,7 +390,7 @@ def test_progress_is_reported_as_the_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long file shows how far it is, in one process or several."""
-    monkeypatch.setattr("wayproof.fitness.judging._REPORT_BYTES", 1000)
+    monkeypatch.setattr("wayproof.fitness.chunks._REPORT_BYTES", 1000)
     tasks, packets = _many(100, 2)
     request = ScoreRequest(
         tasks=write_lines(tmp_path / "tasks.jsonl", tasks),

@@ -22,8 +22,8 @@ from typing import Any
 import msgspec
 
 from wayproof.canonical import canonical_bytes, record_bytes
+from wayproof.evidence.recovery_records import FINISH, Action, GridRecord, Step, SuiteHeader, Trace
 from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.records import FINISH, Action, GridRecord, Step, SuiteHeader, Trace
 from wayproof.recovery.suite import (
     PINNED_SUITES,
     REFERENCE_RESULTS_SHA256,
@@ -31,7 +31,7 @@ from wayproof.recovery.suite import (
     load_grid,
 )
 from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
-from wayproof.seeded import stream, stream_seed
+from wayproof.stats.seeded import stream, stream_seed
 
 FOLDER = Path(__file__).parent / "recovery"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wayproof.recovery.records import FINISH, Action, GridRecord, ScenarioRecord
+from wayproof.evidence.recovery_records import FINISH, Action, GridRecord, ScenarioRecord
 from wayproof.recovery.run import RunRequest, run_suite
 from wayproof.recovery.suite import LoadedGrid, load_grid, suite_path
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wayproof.evidence.recovery_records import GridRecord
 from wayproof.recovery.certificate import certificate_fault
-from wayproof.recovery.records import GridRecord
 from wayproof.recovery.suite import LoadedGrid, SuiteReader, suite_path
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from wayproof.canonical import Record
 from wayproof.cli import build_parser
-from wayproof.recovery.records import (
+from wayproof.evidence.recovery_names import CHECKS, LIMITS
+from wayproof.evidence.recovery_records import (
     GridRecord,
     Result,
     ScenarioRecord,
@@ -17,10 +18,9 @@ from wayproof.recovery.records import (
     SuiteHeader,
     Trace,
 )
+from wayproof.recovery.display import summary_table
 from wayproof.recovery.suite import PINNED_SUITES, REFERENCE_RESULTS_SHA256
 from wayproof.recovery.summary import IntervalRecord, PolicySummary, Stratum, Summary
-from wayproof.recovery.taxonomy import CHECKS, LIMITS
-from wayproof.recovery.view import summary_table
 
 DOCS = Path(__file__).parents[2] / "docs" / "recovery"
 PAGES = sorted(DOCS.glob("*.md"))

@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from wayproof.bundle import read_manifest, verify_digests
+from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
 from wayproof.cli.verify import located
 from wayproof.errors import InputError, IntegrityError
-from wayproof.recovery.audit import Memory, audit_bundle
-from wayproof.recovery.records import Result, Trace
+from wayproof.evidence.recovery_records import Result, Trace
+from wayproof.recovery.check_bundle import Memory, audit_bundle
 from wayproof.recovery.suite import LoadedGrid, SuiteReader, suite_path
 from wayproof.recovery.summary import summarize
 from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from wayproof.cli import main
+from wayproof.evidence.recovery_records import FINISH, Action, ScenarioRecord
 from wayproof.recovery.calibrate import (
     expected_counts,
     in_published_regime,
     walk_probabilities,
 )
 from wayproof.recovery.generate import RECIPES, Parameters, Recipe, generate_grid, suite_lines
-from wayproof.recovery.records import FINISH, Action, ScenarioRecord
 from wayproof.recovery.suite import (
     EXPECTED_RANDOM_WALK,
     PINNED_SUITES,

@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from wayproof.errors import InputError
+from wayproof.evidence.recovery_records import GridRecord
 from wayproof.recovery.certificate import certificate_fault
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.planner import cost_to_go, next_cell, potential_rows, reference_path
-from wayproof.recovery.records import GridRecord
 from wayproof.recovery.suite import LoadedGrid
 
 

@@ -15,17 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayproof.bundle import digest_file, read_manifest
+from wayproof.bundles.manifest import digest_file, read_manifest
 from wayproof.canonical import canonical_bytes
 from wayproof.cli import main
 from wayproof.errors import InputError
+from wayproof.evidence.recovery_names import LIMITS
+from wayproof.evidence.recovery_records import FINISH, Action, Result
 from wayproof.recovery.policies import (
     CONTROL_SOURCES,
     Observation,
     PolicyFailedError,
     PolicySource,
 )
-from wayproof.recovery.records import FINISH, Action, Result
 from wayproof.recovery.run import RunRequest, run_suite
 from wayproof.recovery.suite import (
     REFERENCE_RESULTS_SHA256,
@@ -34,9 +35,8 @@ from wayproof.recovery.suite import (
     suite_path,
 )
 from wayproof.recovery.summary import Summary, Tally, summarize
-from wayproof.recovery.taxonomy import LIMITS
 from wayproof.recovery.trial import judge_trace, run_trial
-from wayproof.seeded import SplitMix64
+from wayproof.stats.seeded import SplitMix64
 
 EVIDENCE = ("results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl")
 RUN = [sys.executable, "-m", "wayproof", "recovery", "run"]

@@ -12,7 +12,8 @@ import pytest
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
 from wayproof.errors import InputError
-from wayproof.recovery.records import (
+from wayproof.evidence.recovery_names import FAILURE_KINDS
+from wayproof.evidence.recovery_records import (
     SUITE_SCHEMA_VERSION,
     GeneratorRecord,
     GridRecord,
@@ -25,7 +26,6 @@ from wayproof.recovery.suite import (
     failure_state,
     suite_path,
 )
-from wayproof.recovery.taxonomy import FAILURE_KINDS
 from wayproof.recovery.world import step
 
 Document = dict[str, Any]

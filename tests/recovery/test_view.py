@@ -2,7 +2,7 @@
 
 import pytest
 
-from wayproof.recovery.view import percent
+from wayproof.recovery.display import percent
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayproof.errors import InputError
+from wayproof.evidence.recovery_names import FAILURE_KINDS
+from wayproof.evidence.recovery_records import FINISH, Action, Cell
 from wayproof.recovery.grid import MAX_CELLS, Grid
-from wayproof.recovery.records import FINISH, Action, Cell
 from wayproof.recovery.suite import LoadedGrid
-from wayproof.recovery.taxonomy import FAILURE_KINDS
 from wayproof.recovery.world import State, reset, step
 
 FAR = 2**53 - 1

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from wayproof.bundles.whole_file import whole_file
 from wayproof.errors import OutputError
-from wayproof.files import whole_file
 
 __all__ = ["json_line", "storable", "write_whole"]
 

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from wayproof.bundles.whole_file import refuse_existing
 from wayproof.errors import InputError, OutputError
-from wayproof.files import refuse_existing
 
 __all__ = ["check_places"]
 

@@ -139,7 +139,7 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
 
 def process_count(text: str) -> int:
     """Read ``--processes``: a whole number from 1 to the pool's maximum."""
-    from wayproof.workers import MAX_PROCESSES
+    from wayproof.parallel.backend import MAX_PROCESSES
 
     if not text.isdecimal() or not 1 <= int(text) <= MAX_PROCESSES:
         msg = f"expected a whole number from 1 to {MAX_PROCESSES}, found {text!r}"
@@ -184,7 +184,7 @@ def _status(document: dict[str, Any]) -> int:
 def _evaluate_benchmark(args: argparse.Namespace) -> int:
     from wayproof.errors import InputError
     from wayproof.fitness import evaluate_benchmark
-    from wayproof.jsonin import read_document, shown_name
+    from wayproof.strict_json import read_document, shown_name
 
     document = read_document(args.benchmark)
     try:
@@ -270,7 +270,7 @@ def _default_processes(packets: Path) -> int:
     """Use every processor for a large file; a small one is scored before a process starts."""
     import os
 
-    from wayproof.workers import MAX_PROCESSES
+    from wayproof.parallel.backend import MAX_PROCESSES
 
     if not packets.is_file() or packets.stat().st_size < _LARGE_BYTES:
         return 1

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from wayproof.fitness.fold import LIMITS_LINE
+from wayproof.fitness.aggregate import LIMITS_LINE
 from wayproof.text import clip, harmless
 
 __all__ = ["debts_from", "matrix_of", "print_cases", "print_debts", "print_suite"]

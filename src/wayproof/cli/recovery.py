@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wayproof.bundles.whole_file import whole_file
 from wayproof.cli.progress import count_progress
 from wayproof.errors import InputError, IntegrityError
-from wayproof.files import whole_file
 
 if TYPE_CHECKING:
     from wayproof.recovery.generate import Recipe
@@ -115,9 +115,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from wayproof.evidence.recovery_names import CONTROLS
     from wayproof.recovery.run import RunRequest, run_suite
     from wayproof.recovery.suite import suite_path
-    from wayproof.recovery.taxonomy import CONTROLS
 
     request = RunRequest(
         suite=suite_path(args.suite),
@@ -157,7 +157,7 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 
 def _processes(processes: int) -> int:
-    from wayproof.workers import MAX_PROCESSES
+    from wayproof.parallel.backend import MAX_PROCESSES
 
     if not 1 <= processes <= MAX_PROCESSES:
         raise InputError(
@@ -208,7 +208,7 @@ def _listed(seeds: Iterable[int]) -> str:
 
 
 def _table(summary: "Summary") -> Iterator[str]:
-    from wayproof.recovery.view import summary_table
+    from wayproof.recovery.display import summary_table
 
     rows = summary_table(summary)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -267,7 +267,7 @@ def _reproduce(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from wayproof.bundle import read_manifest, verify_digests
+    from wayproof.bundles.manifest import read_manifest, verify_digests
     from wayproof.recovery.reading import read_trials
 
     manifest = read_manifest(args.bundle)
@@ -341,7 +341,7 @@ def _spelled(completed: bool, verified: bool) -> str:
 
 
 def _generate(args: argparse.Namespace) -> int:
-    from wayproof.bundle import digest_file
+    from wayproof.bundles.manifest import digest_file
     from wayproof.recovery.generate import suite_lines
     from wayproof.recovery.suite import PINNED_SUITES
 
@@ -367,8 +367,8 @@ def _recipe(args: argparse.Namespace) -> "Recipe":
     """Return the shipped recipe with what was changed; another recipe gets another id."""
     import msgspec
 
+    from wayproof.evidence.recovery_records import SUITE_ID_PATTERN
     from wayproof.recovery.generate import RECIPES, Recipe, custom_suite_id
-    from wayproof.recovery.records import SUITE_ID_PATTERN
     from wayproof.recovery.suite import PINNED_SUITES
 
     shipped = RECIPES.get(args.suite)

@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from wayproof.bundle import read_manifest, verify_digests
+from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
 from wayproof.text import harmless
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from wayproof.bundle import Manifest
+from wayproof.bundles.manifest import Manifest
 from wayproof.errors import InputError
 
 __all__ = ["add_arguments", "check"]
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check(folder: Path, manifest: Manifest, args: argparse.Namespace) -> list[str]:
     """Check a fitness bundle; return what was verified and what could not be."""
-    from wayproof.fitness.verify import check_bundle, check_rescored
+    from wayproof.fitness.check_bundle import check_bundle, check_rescored
 
     if (args.tasks is None) != (args.packets is None):
         raise InputError("--tasks and --packets go together")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from wayproof.bundle import Manifest
+from wayproof.bundles.manifest import Manifest
 
 __all__ = ["add_arguments", "check"]
 
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def check(folder: Path, manifest: Manifest, args: argparse.Namespace) -> list[str]:
     """Audit the bundle and say what was checked, and what no bundle can show."""
     from wayproof.cli.progress import count_progress
-    from wayproof.recovery.audit import NOT_DETECTABLE, audit_bundle
+    from wayproof.recovery.check_bundle import NOT_DETECTABLE, audit_bundle
 
     del args
     with count_progress("verifying trials") as progress:

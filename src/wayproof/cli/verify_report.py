@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from wayproof.bundle import Manifest
+from wayproof.bundles.manifest import Manifest
 from wayproof.errors import IntegrityError
 
 __all__ = ["add_arguments", "check"]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from wayproof.bundle import read_manifest, verify_digests
+from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
 from wayproof.web.join import join_modules
 from wayproof.web.page import DataBlock, Page, merged_messages, page_parts, source_text

@@ -9,7 +9,7 @@ import msgspec
 
 from wayproof.errors import InputError
 from wayproof.fitness.suite import evaluate_benchmark
-from wayproof.jsonin import convert_typed, plain_mapping, read_document
+from wayproof.strict_json import convert_typed, plain_mapping, read_document
 from wayproof.text import quoted
 
 __all__ = ["CaseFile", "builtin_case_dir", "evaluate_case", "evaluate_fixture_dir", "export_cases"]

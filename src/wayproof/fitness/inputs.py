@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.jsonin import (
+from wayproof.strict_json import (
     MAX_LINE_BYTES,
     STDIN_NAME,
     blocks,

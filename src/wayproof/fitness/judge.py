@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from wayproof.canonical import canonical_bytes, canonical_number
+from wayproof.evidence.fitness_records import TaskResult, result_row
 from wayproof.fitness.ladder import failed_checks
 from wayproof.fitness.latency import LatencyStatus, latency_status
 from wayproof.fitness.packet import Packet, defaulted_packet_fields, packet_of
-from wayproof.fitness.result import TaskResult, result_row
 from wayproof.fitness.task import (
     DEFAULTS,
     NavigationFitnessTask,

@@ -6,7 +6,7 @@ import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.fitness.task import PositiveInt, refuse_unencodable
-from wayproof.jsonin import convert_typed, plain_mapping, refuse_unsafe_numbers
+from wayproof.strict_json import convert_typed, plain_mapping, refuse_unsafe_numbers
 
 __all__ = ["NO_PACKET", "Packet", "PacketLine", "Row", "packet_of"]
 

@@ -5,9 +5,9 @@ Three steps, none of which holds the packets in memory:
 1. the tasks are indexed by id (:mod:`~wayproof.fitness.task_index`);
 2. the packets are judged as they come, chunk by chunk. Result lines go into a store as
    they are made, and a small record under (rank of the task, attempt) into a sorting
-   spool (:mod:`~wayproof.fitness.judging`);
+   spool (:mod:`~wayproof.fitness.chunks`);
 3. the records are merged in that order: counted, checked for repeats, and the result
-   lines copied from the stores (:mod:`~wayproof.fitness.merging`).
+   lines copied from the stores (:mod:`~wayproof.fitness.merge`).
 
 Steps 2 and 3 split over processes, by chunk and by rank, so the bytes are the same for
 any number of them and for any order of the input lines.
@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import BundleWriter, FileDigest, digest_file
+from wayproof.bundles.manifest import FileDigest, digest_file
+from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError
-from wayproof.fitness.fold import LIMITS, SuiteFold, suite_record
-from wayproof.fitness.inputs import plain_file
-from wayproof.fitness.judging import (
+from wayproof.fitness.aggregate import LIMITS, SuiteFold, suite_record
+from wayproof.fitness.chunks import (
     Chunk,
     Job,
     JudgedChunk,
@@ -38,13 +38,14 @@ from wayproof.fitness.judging import (
     judge_chunk,
     no_progress,
 )
-from wayproof.fitness.merging import WALL, Merger, Part, Sink
+from wayproof.fitness.inputs import plain_file
+from wayproof.fitness.merge import WALL, Merger, Part, Sink
 from wayproof.fitness.suite import DEFAULT_SUITE
 from wayproof.fitness.task_index import index_tasks, refuse_bad_tasks
-from wayproof.jsonin import STDIN_NAME, blocks
-from wayproof.spool import Run, merge_runs
-from wayproof.statistics import nearest_rank
-from wayproof.workers import worker_pool
+from wayproof.parallel.backend import worker_pool
+from wayproof.parallel.external_sort import Run, merge_runs
+from wayproof.stats.intervals import nearest_rank
+from wayproof.strict_json import STDIN_NAME, blocks
 
 __all__ = ["DEBTS", "RESULTS", "SUMMARY", "ScoreRequest", "score"]
 

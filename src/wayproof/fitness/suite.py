@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.fitness.fold import Shape, SuiteFold, percentile_of, shape_of, suite_record
+from wayproof.evidence.fitness_records import TaskResult, debts_of
+from wayproof.fitness.aggregate import Shape, SuiteFold, percentile_of, shape_of, suite_record
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import NO_PACKET, packet_of
-from wayproof.fitness.result import TaskResult, debts_of
 from wayproof.fitness.task import need_of, task_line
-from wayproof.jsonin import convert_typed, plain_mapping
+from wayproof.strict_json import convert_typed, plain_mapping
 
 __all__ = ["DEFAULT_SUITE", "Benchmark", "evaluate_benchmark"]
 

@@ -9,7 +9,7 @@ import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import InputError
-from wayproof.jsonin import convert_typed, plain_mapping
+from wayproof.strict_json import convert_typed, plain_mapping
 
 __all__ = [
     "DEFAULT_LATENCY_BUDGET_MS",

@@ -15,8 +15,8 @@ import msgspec
 from wayproof.errors import InputError
 from wayproof.fitness.inputs import PlainFile, decode_line, each_line
 from wayproof.fitness.task import DEFAULTS, TaskLine, refuse_draft
-from wayproof.jsonin import explain_line, has_duplicate_key
-from wayproof.spool import PieceFile
+from wayproof.parallel.external_sort import PieceFile
+from wayproof.strict_json import explain_line, has_duplicate_key
 from wayproof.text import quoted
 
 __all__ = ["TaskIndex", "index_tasks", "refuse_bad_tasks"]

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from wayproof.evidence.recovery_records import Cell, GridRecord, ScenarioRecord
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.planner import cost_to_go
-from wayproof.recovery.records import Cell, GridRecord, ScenarioRecord
 
 __all__ = [
     "ACCEPTED_COMPLETED",

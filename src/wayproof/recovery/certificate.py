@@ -21,7 +21,7 @@ be had. The time is linear in the number of cells; nothing here imports the plan
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from wayproof.recovery.records import MAX_COST, Cell, GridRecord
+from wayproof.evidence.recovery_records import MAX_COST, Cell, GridRecord
 
 __all__ = ["Fault", "certificate_fault"]
 

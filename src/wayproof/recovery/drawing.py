@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from wayproof.recovery.records import Action, Cell, GridRecord, Step
+from wayproof.evidence.recovery_records import Action, Cell, GridRecord, Step
 
 __all__ = ["draw_grid", "draw_trace", "spell_action", "spell_step"]
 

@@ -16,9 +16,8 @@ import msgspec
 
 from wayproof.canonical import canonical_bytes, record_bytes, sha256_hex
 from wayproof.errors import InputError
-from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
-from wayproof.recovery.planner import cost_to_go, potential_rows, reference_path
-from wayproof.recovery.records import (
+from wayproof.evidence.recovery_names import Kind
+from wayproof.evidence.recovery_records import (
     FINISH,
     MAX_COST,
     SUITE_SCHEMA_VERSION,
@@ -29,8 +28,9 @@ from wayproof.recovery.records import (
     ScenarioRecord,
     SuiteHeader,
 )
-from wayproof.recovery.taxonomy import Kind
-from wayproof.seeded import SplitMix64, stream
+from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
+from wayproof.recovery.planner import cost_to_go, potential_rows, reference_path
+from wayproof.stats.seeded import SplitMix64, stream
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -155,7 +155,7 @@ def suite_lines(recipe: Recipe, *, processes: int = 1) -> Iterator[bytes]:
         for number in range(recipe.parameters.grids):
             yield _grid_lines(recipe, range(number, number + 1))
         return
-    from wayproof.workers import worker_pool
+    from wayproof.parallel.backend import worker_pool
 
     blocks = (
         range(first, min(first + _BLOCK_GRIDS, recipe.parameters.grids))

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.recovery.records import Cell
+from wayproof.evidence.recovery_records import Cell
 from wayproof.text import quoted
 
 __all__ = ["MAX_CELLS", "NEIGHBOUR_OFFSETS", "Grid"]

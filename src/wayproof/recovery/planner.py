@@ -12,8 +12,8 @@ it meets when it leaves the queue gets exactly that potential, for good.
 from typing import Final
 
 from wayproof.errors import InputError
+from wayproof.evidence.recovery_records import MAX_COST, Cell
 from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
-from wayproof.recovery.records import MAX_COST, Cell
 
 __all__ = ["UNREACHABLE", "cost_to_go", "next_cell", "potential_rows", "reference_path"]
 

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from wayproof.evidence.recovery_names import AgentOutcome, EvidenceClass, Kind
+from wayproof.evidence.recovery_records import FINISH, Action, Cell
 from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
 from wayproof.recovery.planner import cost_to_go, next_cell
-from wayproof.recovery.records import FINISH, Action, Cell
-from wayproof.recovery.taxonomy import AgentOutcome, EvidenceClass, Kind
-from wayproof.seeded import SplitMix64, stream, stream_seed
+from wayproof.stats.seeded import SplitMix64, stream, stream_seed
 
 __all__ = [
     "CONTROL_SOURCES",

@@ -8,7 +8,7 @@ import msgspec
 
 from wayproof.canonical import decode_record_line
 from wayproof.errors import InputError, IntegrityError
-from wayproof.recovery.records import Result, ScenarioRecord, Trace, trial_id
+from wayproof.evidence.recovery_records import Result, ScenarioRecord, Trace, trial_id
 from wayproof.recovery.run import RESULTS_NAME, TRACES_NAME
 from wayproof.recovery.suite import SUITE_NAME, LoadedGrid, SuiteReader, read_lines
 

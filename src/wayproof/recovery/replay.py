@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from wayproof.evidence.recovery_records import Step
 from wayproof.recovery.grid import Grid
-from wayproof.recovery.records import Step
 from wayproof.recovery.world import State, reset, step
 
 __all__ = ["first_difference", "replay"]

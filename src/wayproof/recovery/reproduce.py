@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from wayproof.bundle import MANIFEST_NAME, digest_file, read_manifest
+from wayproof.bundles.manifest import MANIFEST_NAME, digest_file, read_manifest
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery.run import RESULTS_NAME
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import BundleWriter, FileDigest
+from wayproof.bundles.manifest import FileDigest
+from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
+from wayproof.evidence.recovery_names import LIMITS
+from wayproof.evidence.recovery_records import Count, Identifier
 from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.records import Count, Identifier
 from wayproof.recovery.suite import (
     PINNED_SUITES,
     SUITE_NAME,
@@ -26,7 +28,6 @@ from wayproof.recovery.suite import (
     load_grid_line,
 )
 from wayproof.recovery.summary import Summary, Tally
-from wayproof.recovery.taxonomy import LIMITS
 from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ def _finished_blocks(job: _Job, processes: int) -> Generator[_Block, None, None]
         for policy, lines in _blocks(job):
             yield _run_block(job.settings, policy, lines)
         return
-    from wayproof.workers import worker_pool
+    from wayproof.parallel.backend import worker_pool
 
     with worker_pool(processes, _shared.append, job.settings) as pool:
         # A bounded window: as many blocks in flight as keep every worker busy.

@@ -13,15 +13,15 @@ import msgspec
 
 from wayproof.canonical import canonical_bytes, decode_record_line
 from wayproof.errors import InputError
-from wayproof.recovery.grid import Grid
-from wayproof.recovery.records import (
+from wayproof.evidence.recovery_records import (
     MAX_TRIAL_STEPS,
     SUITE_SCHEMA_VERSION,
     GridRecord,
     ScenarioRecord,
     SuiteHeader,
 )
-from wayproof.recovery.verify import Referee
+from wayproof.recovery.grid import Grid
+from wayproof.recovery.referee import Referee
 from wayproof.recovery.world import State, step
 from wayproof.text import quoted
 

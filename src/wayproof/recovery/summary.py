@@ -10,8 +10,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from wayproof.canonical import Record
-from wayproof.recovery.records import Count, Identifier, Integer, Result
-from wayproof.recovery.taxonomy import (
+from wayproof.evidence.recovery_names import (
     FAILURE_KINDS,
     INDEPENDENCE,
     LIMITS,
@@ -19,7 +18,8 @@ from wayproof.recovery.taxonomy import (
     EvidenceClass,
     Kind,
 )
-from wayproof.statistics import MILLION, RESAMPLES, Interval, intervals_over_groups
+from wayproof.evidence.recovery_records import Count, Identifier, Integer, Result
+from wayproof.stats.intervals import MILLION, RESAMPLES, Interval, intervals_over_groups
 
 __all__ = [
     "SUMMARY_SCHEMA_VERSION",

@@ -5,6 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from wayproof.canonical import MAX_SAFE_INTEGER, sha256_hex
 from wayproof.errors import IntegrityError
+from wayproof.evidence.recovery_names import AgentOutcome, EvidenceClass, Kind, Phase
+from wayproof.evidence.recovery_records import Action, Result, ScenarioRecord, Step, Trace, trial_id
 from wayproof.recovery.policies import (
     Observation,
     Policy,
@@ -12,11 +14,9 @@ from wayproof.recovery.policies import (
     PolicySource,
     policy_stream,
 )
-from wayproof.recovery.records import Action, Result, ScenarioRecord, Step, Trace, trial_id
+from wayproof.recovery.referee import Verdict
 from wayproof.recovery.replay import first_difference
 from wayproof.recovery.suite import LoadedGrid
-from wayproof.recovery.taxonomy import AgentOutcome, EvidenceClass, Kind, Phase
-from wayproof.recovery.verify import Verdict
 from wayproof.recovery.world import Outcome, State, reset, step
 
 __all__ = ["Agent", "WrittenTrace", "judge_trace", "result_record", "run_trial"]

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 
 from wayproof.errors import InputError
+from wayproof.evidence.recovery_names import Kind
+from wayproof.evidence.recovery_records import Action, Cell
 from wayproof.recovery.grid import Grid
-from wayproof.recovery.records import Action, Cell
-from wayproof.recovery.taxonomy import Kind
 
 __all__ = ["Outcome", "State", "reset", "step"]
 

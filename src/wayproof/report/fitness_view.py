@@ -10,7 +10,7 @@ import msgspec
 
 from wayproof.errors import IntegrityError
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
-from wayproof.statistics import nearest_rank
+from wayproof.stats.intervals import nearest_rank
 from wayproof.text import clip
 
 __all__ = [

@@ -5,9 +5,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from wayproof.bundle import Manifest, digest_file
+from wayproof.bundles.manifest import Manifest, digest_file
 from wayproof.errors import InputError
-from wayproof.jsonin import open_input, read_lines
+from wayproof.strict_json import open_input, read_lines
 
 __all__ = ["NO_PROVENANCE", "Provenance", "read_provenance"]
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from wayproof.bundle import Manifest, read_manifest, verify_digests
+from wayproof.bundles.manifest import Manifest, read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
 
 __all__ = [

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from wayproof._version import __version__
-from wayproof.bundle import MANIFEST_NAME, FileDigest, digest_file
+from wayproof.bundles.manifest import MANIFEST_NAME, FileDigest, digest_file
 from wayproof.errors import InputError
 from wayproof.report.fitness_page import fitness_pages
 from wayproof.report.pages import page

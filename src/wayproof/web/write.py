@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from wayproof.bundle import BundleWriter, FileDigest, refuse_inside_bundle
-from wayproof.files import whole_file
+from wayproof.bundles.manifest import FileDigest
+from wayproof.bundles.whole_file import whole_file
+from wayproof.bundles.writer import BundleWriter, refuse_inside_bundle
 from wayproof.web.page import Page
 
 __all__ = ["write_file", "write_folder"]

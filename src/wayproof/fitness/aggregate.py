@@ -14,7 +14,7 @@ from wayproof.fitness.judge import Judgement
 from wayproof.fitness.ladder import FAILURE_KINDS, failed_checks
 from wayproof.fitness.latency import LATENCY_STATUSES, LatencyStatus
 from wayproof.fitness.task import Need
-from wayproof.statistics import exact_mean, nearest_rank
+from wayproof.stats.intervals import exact_mean, nearest_rank
 
 __all__ = [
     "LATENCY_CODES",

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER, Record
-from wayproof.recovery.taxonomy import AgentOutcome, CheckName, EvidenceClass, Kind, Phase
+from wayproof.evidence.recovery_names import AgentOutcome, CheckName, EvidenceClass, Kind, Phase
 
 __all__ = [
     "FINISH",

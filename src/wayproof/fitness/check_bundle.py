@@ -13,7 +13,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file, read_small_file
+from wayproof.bundles.manifest import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import (
     canonical_bytes,
     canonical_number,
@@ -21,7 +21,8 @@ from wayproof.canonical import (
     record_lines,
 )
 from wayproof.errors import InputError, IntegrityError
-from wayproof.fitness.fold import (
+from wayproof.evidence.fitness_records import TaskResult, debts_of
+from wayproof.fitness.aggregate import (
     LATENCY_CODES,
     LIMITS,
     Shape,
@@ -33,10 +34,9 @@ from wayproof.fitness.judge import ratio, vacuous_metrics
 from wayproof.fitness.ladder import Facts, fact_mask, failed_checks
 from wayproof.fitness.latency import latency_status
 from wayproof.fitness.packet import PACKET_FIELDS
-from wayproof.fitness.result import TaskResult, debts_of
 from wayproof.fitness.score import DEBTS, RESULTS, SUMMARY, ScoreRequest, score
 from wayproof.fitness.task import TASK_FIELDS
-from wayproof.jsonin import convert_typed, read_lines, strict_value
+from wayproof.strict_json import convert_typed, read_lines, strict_value
 from wayproof.text import quoted
 
 __all__ = ["check_bundle", "check_rescored"]

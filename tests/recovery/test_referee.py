@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayproof.errors import IntegrityError
+from wayproof.evidence.recovery_names import CHECKS
+from wayproof.evidence.recovery_records import FINISH, Action, ScenarioRecord, Step, Trace
 from wayproof.recovery import replay as replay_module
 from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.records import FINISH, Action, ScenarioRecord, Step, Trace
+from wayproof.recovery.referee import Referee
 from wayproof.recovery.suite import LoadedGrid
-from wayproof.recovery.taxonomy import CHECKS
 from wayproof.recovery.trial import judge_trace, run_trial
-from wayproof.recovery.verify import Referee
 from wayproof.recovery.world import Outcome
 
 Edit = Callable[[list[Step]], None]
@@ -70,7 +70,7 @@ def detour(steps: list[Step]) -> None:
 def test_the_verifier_loads_neither_world_nor_planner() -> None:
     """Restating the rules is its point: importing it brings in nothing that it judges."""
     program = (
-        "import sys, wayproof.recovery.verify; "
+        "import sys, wayproof.recovery.referee; "
         "print([name for name in sys.modules if name.endswith(('.world', '.planner', '.policies',"
         " '.replay', '.trial'))])"
     )

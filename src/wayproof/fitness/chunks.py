@@ -9,15 +9,15 @@ import msgspec
 
 from wayproof.canonical import record_bytes, record_lines
 from wayproof.errors import InputError
-from wayproof.fitness.fold import Shape, shape_of
+from wayproof.evidence.fitness_records import debts_of
+from wayproof.fitness.aggregate import Shape, shape_of
 from wayproof.fitness.inputs import decode_line, each_line
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import Packet, PacketLine
-from wayproof.fitness.result import debts_of
 from wayproof.fitness.task import need_of
 from wayproof.fitness.task_index import TaskIndex
-from wayproof.jsonin import blocks, refuse_unsafe_numbers
-from wayproof.spool import Run, SortingSpool
+from wayproof.parallel.external_sort import Run, SortingSpool
+from wayproof.strict_json import blocks, refuse_unsafe_numbers
 from wayproof.text import quoted
 
 __all__ = [

@@ -8,13 +8,13 @@ import msgspec
 
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
-from wayproof.fitness import judging as at
-from wayproof.fitness.fold import Shape, SuiteFold
+from wayproof.evidence.fitness_records import LatencyDebt, SufficiencyDebt
+from wayproof.fitness import chunks as at
+from wayproof.fitness.aggregate import Shape, SuiteFold
+from wayproof.fitness.chunks import Job
 from wayproof.fitness.inputs import line_number_at
-from wayproof.fitness.judging import Job
 from wayproof.fitness.packet import NO_PACKET
-from wayproof.fitness.result import LatencyDebt, SufficiencyDebt
-from wayproof.spool import PieceFile, Run, SortingSpool, merge_runs
+from wayproof.parallel.external_sort import PieceFile, Run, SortingSpool, merge_runs
 
 __all__ = ["WALL", "Merger", "Part", "Sink"]
 

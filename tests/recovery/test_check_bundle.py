@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from wayproof.bundle import read_manifest, verify_digests
+from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery import suite as suite_module
-from wayproof.recovery.audit import audit_bundle
+from wayproof.recovery.check_bundle import audit_bundle
 from wayproof.recovery.generate import Parameters, Recipe, suite_lines
 from wayproof.recovery.run import RunRequest, run_suite
 

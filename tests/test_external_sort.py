@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wayproof.spool import PieceFile, SortingSpool, merge_runs
+from wayproof.parallel.external_sort import PieceFile, SortingSpool, merge_runs
 
 records = st.lists(st.binary(min_size=8, max_size=40), max_size=60)
 
@@ -48,7 +48,7 @@ def test_many_runs_are_compacted(tmp_path: Path) -> None:
 
 def test_pieces_are_read_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A walk, jumps back and forth, and pieces larger than the window."""
-    monkeypatch.setattr("wayproof.spool._WINDOW_BYTES", 1000)
+    monkeypatch.setattr("wayproof.parallel.external_sort._WINDOW_BYTES", 1000)
     path = tmp_path / "f"
     data = bytes(range(256)) * 100
     path.write_bytes(data)

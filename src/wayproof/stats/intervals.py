@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from wayproof.seeded import stream
+from wayproof.stats.seeded import stream
 
 __all__ = [
     "MILLION",

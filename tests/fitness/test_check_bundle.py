@@ -13,10 +13,10 @@ import pytest
 import rfc8785
 
 from conftest import RunWayproof, write_lines
-from wayproof.bundle import read_manifest, verify_digests
+from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
+from wayproof.fitness.check_bundle import check_bundle, check_rescored
 from wayproof.fitness.score import ScoreRequest, score
-from wayproof.fitness.verify import check_bundle, check_rescored
 
 TASKS = [
     {

@@ -8,9 +8,17 @@ recorded *action* and compared with what was recorded.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from wayproof.evidence.recovery_names import CHECKS, CheckName, Kind
+from wayproof.evidence.recovery_records import (
+    Action,
+    Cell,
+    Checks,
+    GridRecord,
+    ScenarioRecord,
+    Step,
+    Trace,
+)
 from wayproof.recovery.certificate import Fault, certificate_fault
-from wayproof.recovery.records import Action, Cell, Checks, GridRecord, ScenarioRecord, Step, Trace
-from wayproof.recovery.taxonomy import CHECKS, CheckName, Kind
 
 __all__ = ["Failure", "Referee", "Verdict"]
 

@@ -15,11 +15,13 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from wayproof.bundle import MANIFEST_NAME, Manifest, digest_file, read_small_file
+from wayproof.bundles.manifest import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import decode_record_line, record_bytes
 from wayproof.errors import InputError, IntegrityError
+from wayproof.evidence.recovery_names import LIMITS
+from wayproof.evidence.recovery_records import Result, ScenarioRecord, Step, Trace, trial_id
 from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.records import Result, ScenarioRecord, Step, Trace, trial_id
+from wayproof.recovery.referee import Verdict
 from wayproof.recovery.run import RESULTS_NAME, SUMMARY_NAME, TRACES_NAME, RunSettings
 from wayproof.recovery.suite import (
     PINNED_SUITES,
@@ -31,9 +33,7 @@ from wayproof.recovery.suite import (
     suite_path,
 )
 from wayproof.recovery.summary import Tally
-from wayproof.recovery.taxonomy import LIMITS
 from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
-from wayproof.recovery.verify import Verdict
 from wayproof.text import quoted
 
 __all__ = ["NOT_DETECTABLE", "AuditReport", "Memory", "audit_bundle"]
@@ -122,7 +122,7 @@ def audit_bundle(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     memory: Memory | None = None,
 ) -> AuditReport:
-    """Check everything but the manifest's digests (:func:`wayproof.bundle.verify_digests`).
+    """Check everything but the manifest's digests, which ``verify_digests`` compares.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Numbers to display text: the summary as a table."""
 
 from wayproof.recovery.summary import IntervalRecord, PolicySummary, PublishedRecord, Summary
-from wayproof.statistics import MILLION
+from wayproof.stats.intervals import MILLION
 
 __all__ = ["percent", "summary_table"]
 

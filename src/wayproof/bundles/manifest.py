@@ -1,0 +1,202 @@
+"""A bundle's manifest, and reading a bundle back with its digests.
+
+A *bundle* is a folder of evidence files and a ``manifest.json`` that names each of them
+with its SHA-256. :mod:`wayproof.bundles.writer` makes one, whole or not at all.
+"""
+
+import hashlib
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from wayproof.canonical import MAX_SAFE_INTEGER, canonical_bytes
+from wayproof.errors import InputError, IntegrityError
+
+__all__ = [
+    "MANIFEST_NAME",
+    "PARTIAL_MARK",
+    "SAFE_NAME",
+    "SCHEMA_VERSION",
+    "FileDigest",
+    "Manifest",
+    "digest_file",
+    "read_manifest",
+    "read_small_file",
+    "verify_digests",
+]
+
+MANIFEST_NAME = "manifest.json"
+SCHEMA_VERSION = "wayproof.bundle/1"
+PARTIAL_MARK = ".wayproof-partial-"
+"""In the name of a folder that is still being written; no reader accepts one."""
+_DIGEST_BLOCK_BYTES = 8 << 20
+_SMALL_FILE_BYTES = 64 << 20
+SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One file's identity.
+
+    Attributes
+    ----------
+    bytes
+        Its size.
+    sha256
+        SHA-256 of its content, 64 lower-case hex digits.
+    """
+
+    bytes: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a bundle says of itself.
+
+    Attributes
+    ----------
+    schema_version
+        Version of this record's form.
+    kind
+        ``fitness`` or ``recovery``: who can verify it.
+    files
+        Every other file of the folder, by name.
+    inputs
+        Files the results were made from, by role (``tasks``, ``packets``, ``suite``).
+    settings
+        What was asked for; enough to make the same bytes again.
+    limits
+        What the results mean and don't, in whole sentences.
+    varies
+        Times, host, versions, arguments: true of this run only, never hashed.
+    """
+
+    schema_version: str
+    kind: str
+    files: dict[str, FileDigest]
+    inputs: dict[str, FileDigest]
+    settings: dict[str, Any]
+    limits: list[str]
+    varies: dict[str, Any]
+
+
+# -- reading --------------------------------------------------------------------------
+
+
+def digest_file(path: Path) -> FileDigest:
+    """Size and SHA-256 of a file, read in blocks.
+
+    The blocks are large because a digest often runs beside other work: each block is
+    one turn of the interpreter lock.
+    """
+    digest = hashlib.sha256()
+    size_bytes = 0
+    with path.open("rb", buffering=0) as file:
+        block = memoryview(bytearray(min(_DIGEST_BLOCK_BYTES, path.stat().st_size + 1)))
+        while count := file.readinto(block):
+            digest.update(block[:count])
+            size_bytes += count
+    return FileDigest(bytes=size_bytes, sha256=digest.hexdigest())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a bundle's manifest.
+
+    Raises
+    ------
+    InputError
+        When ``folder`` is not a whole bundle: missing, still being written, left behind
+        by a killed run, or without a readable manifest.
+    IntegrityError
+        When the manifest is readable but was edited: other bytes than its canonical form.
+    """
+    if not folder.is_dir():
+        raise InputError("not a folder", file=str(folder), expected="a bundle's folder")
+    if PARTIAL_MARK in folder.resolve().name:
+        raise InputError("an unfinished run, not a result", file=str(folder), mend="run it again")
+    path = folder / MANIFEST_NAME
+    data = read_small_file(path, "no manifest: not a bundle, or an interrupted one")
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError("not a manifest", file=str(path), found=str(error)) from None
+    try:
+        canonical = canonical_bytes(msgspec.json.decode(data)) + b"\n"
+    except InputError as error:
+        raise error.at(file=str(path)) from None
+    if canonical != data:
+        raise IntegrityError(
+            "manifest is not in canonical form",
+            file=str(path),
+            mend="evidence files are never edited or re-formatted",
+        )
+    if manifest.schema_version != SCHEMA_VERSION:
+        raise InputError(
+            "manifest of another version",
+            file=str(path),
+            field="schema_version",
+            expected=SCHEMA_VERSION,
+            found=manifest.schema_version,
+        )
+    for name in manifest.files:
+        if SAFE_NAME.fullmatch(name) is None or name == MANIFEST_NAME:
+            raise InputError("names a file outside the bundle", file=str(path), found=name)
+    return manifest
+
+
+def read_small_file(path: Path, problem: str) -> bytes:
+    """Read a regular file of a bundle that is small by its nature.
+
+    Raises
+    ------
+    InputError
+        With ``problem``, for what is missing, a link, a pipe, a device or too large: a
+        stranger's folder must not make its reader wait or run out of memory.
+    """
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(problem, file=str(path), found="not a regular file")
+        if status.st_size > _SMALL_FILE_BYTES:
+            raise InputError(problem, file=str(path), found=f"{status.st_size} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(problem, file=str(path), found=error.strerror) from None
+
+
+def _listed(folder: Path) -> Iterator[str]:
+    for entry in sorted(folder.iterdir()):
+        yield entry.name
+
+
+def verify_digests(folder: Path, manifest: Manifest) -> None:
+    """Check that the folder holds exactly the manifest's files, byte for byte.
+
+    Raises
+    ------
+    IntegrityError
+        Naming the first file that is missing, surplus or different.
+    """
+    expected = {MANIFEST_NAME, *manifest.files}
+    for name in _listed(folder):
+        if name not in expected:
+            raise IntegrityError(
+                "file is not named by the manifest",
+                file=str(folder / name),
+                mend="a bundle holds its evidence and nothing else",
+            )
+    for name, digest in sorted(manifest.files.items()):
+        path = folder / name
+        if not path.is_file() or path.is_symlink():
+            raise IntegrityError("file is missing", file=str(path))
+        found = digest_file(path)
+        if found != digest:
+            raise IntegrityError(
+                "digest doesn't match the manifest",
+                file=str(path),
+                expected=f"{digest.bytes} bytes, SHA-256 {digest.sha256}",
+                found=f"{found.bytes} bytes, SHA-256 {found.sha256}",
+            )

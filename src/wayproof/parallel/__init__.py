@@ -1,0 +1,1 @@
+"""Work on several processes, and work that is larger than memory."""

@@ -1,0 +1,1 @@
+"""Counts, intervals and the one seeded generator."""
