@@ -24,7 +24,8 @@ from wayproof.canonical import (
     sha256_hex,
 )
 from wayproof.errors import InputError
-from wayproof.evidence.fitness_records import TaskResult, debts_of
+from wayproof.evidence.fitness_records import TaskResult
+from wayproof.fitness.debts import debts_of
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import packet_of
 from wayproof.fitness.task import need_of, task_line

@@ -14,7 +14,7 @@ from tools.pages import commands, schemas
 from tools.pages.markdown import anchor
 
 from wayproof.cli import COMMANDS
-from wayproof.explanations import EXPLANATIONS
+from wayproof.evidence.explanations import EXPLANATIONS
 from wayproof.schemas import SCHEMAS, meanings_of
 
 ROOT = Path(__file__).parents[1]

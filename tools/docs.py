@@ -4,8 +4,8 @@
     python tools/docs.py --check   exit 1 naming each page that is stale, missing or surplus
 
 Commands come from ``wayproof.cli.COMMANDS``, records from ``wayproof.schemas.SCHEMAS``,
-failure kinds from ``wayproof.explanations``: whoever adds one there gets its page. The list
-of decisions comes from the notes' headings.
+failure kinds from ``wayproof.evidence.explanations``: whoever adds one there gets its page.
+The list of decisions comes from the notes' headings.
 """
 
 import argparse

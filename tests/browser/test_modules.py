@@ -317,8 +317,8 @@ def test_a_zip_bomb_is_refused(page: "Page", tmp_path: Path) -> None:
 
 def test_the_pages_contract_is_pythons(page: "Page") -> None:
     """Limits, independence, method and published counts: word for word."""
+    from wayproof.evidence.fitness_names import LIMITS as FITNESS_LIMITS
     from wayproof.evidence.recovery_names import INDEPENDENCE, LIMITS, PUBLISHED
-    from wayproof.fitness.aggregate import LIMITS as FITNESS_LIMITS
     from wayproof.recovery.summary import summarize
 
     assert page.evaluate("wayproof.contract") == {

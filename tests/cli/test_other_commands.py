@@ -6,7 +6,7 @@ import pytest
 
 from conftest import RunWayproof
 from wayproof.cli import COMMANDS
-from wayproof.fitness.ladder import FAILURE_KINDS
+from wayproof.evidence.fitness_names import FAILURE_KINDS
 
 
 def test_init_writes_files_that_score_as_they_are(tmp_path: Path, wayproof: RunWayproof) -> None:

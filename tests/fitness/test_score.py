@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from conftest import RunWayproof, write_lines
 from wayproof.bundles.manifest import read_manifest
 from wayproof.errors import InputError, OutputError
+from wayproof.evidence.fitness_names import DEBTS_NAME, RESULTS_NAME, SUMMARY_NAME
 from wayproof.fitness import evaluate_benchmark
-from wayproof.fitness.score import DEBTS, RESULTS, SUMMARY, ScoreRequest, score
+from wayproof.fitness.score import ScoreRequest, score
 
-FILES = (RESULTS, DEBTS, SUMMARY)
+FILES = (RESULTS_NAME, DEBTS_NAME, SUMMARY_NAME)
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -91,8 +92,8 @@ def test_score_agrees_with_evaluate_benchmark(
     folder = tmp_path_factory.mktemp("score")
     record = _score(folder, tasks, data.draw(st.permutations(packets)))
     suite = evaluate_benchmark({"cases": cases})
-    assert _rows(folder / "out" / RESULTS) == suite.pop("task_results")
-    assert _rows(folder / "out" / DEBTS) == suite.pop("debt_candidates")
+    assert _rows(folder / "out" / RESULTS_NAME) == suite.pop("task_results")
+    assert _rows(folder / "out" / DEBTS_NAME) == suite.pop("debt_candidates")
     assert record.pop("ignored_packet_count") == 0
     assert sum(sum(row.values()) for row in record.pop("sufficiency_latency_matrix").values()) == (
         len(cases)
@@ -195,13 +196,13 @@ def test_summary_only_writes_the_same_summary_and_nothing_else(tmp_path: Path) -
     """The numbers don't depend on whether the lists are kept."""
     tasks, packets = _many(40, 3)
     full = _score(tmp_path, tasks, packets)
-    wanted = (tmp_path / "out" / SUMMARY).read_bytes()
+    wanted = (tmp_path / "out" / SUMMARY_NAME).read_bytes()
     brief = _score(tmp_path, tasks, packets, summary_only=True)
     assert brief == full
-    assert (tmp_path / "out" / SUMMARY).read_bytes() == wanted
+    assert (tmp_path / "out" / SUMMARY_NAME).read_bytes() == wanted
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "manifest.json",
-        SUMMARY,
+        SUMMARY_NAME,
     ]
 
 
@@ -218,7 +219,7 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
 def test_a_task_without_packet_is_scored_not_dropped(tmp_path: Path) -> None:
     """Every task has at least one result."""
     _score(tmp_path, [{"task_id": "b"}, {"task_id": "a"}], [])
-    results = _rows(tmp_path / "out" / RESULTS)
+    results = _rows(tmp_path / "out" / RESULTS_NAME)
     assert [(row["task_id"], row["error"]) for row in results] == [
         ("a", "no packet captured"),
         ("b", "no packet captured"),
@@ -237,7 +238,7 @@ def test_ids_sort_by_their_bytes(tmp_path: Path) -> None:
     """One order for every language and machine: that of UTF-8."""
     ids = ["\U0001f600", "\uffee", "b", "B", "é", "e\u0301", "a#1", "a"]
     _score(tmp_path, [{"task_id": task_id} for task_id in ids], [])
-    written = [row["task_id"] for row in _rows(tmp_path / "out" / RESULTS)]
+    written = [row["task_id"] for row in _rows(tmp_path / "out" / RESULTS_NAME)]
     assert written == sorted(ids, key=lambda task_id: task_id.encode())
 
 

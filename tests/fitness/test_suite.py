@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wayproof.errors import InputError
+from wayproof.evidence.fitness_names import FAILURE_KINDS
 from wayproof.fitness import evaluate_benchmark
-from wayproof.fitness.ladder import FAILURE_KINDS
 
 attempts = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=8, unique=True)
 

@@ -1,6 +1,6 @@
-"""The page of failure kinds and latency statuses, from ``wayproof.explanations``."""
+"""The page of failure kinds and latency statuses, from ``wayproof.evidence.explanations``."""
 
-from wayproof.explanations import EXPLANATIONS, Explanation
+from wayproof.evidence.explanations import EXPLANATIONS, Explanation
 
 _INTRO = """\
 # Failure kinds and latency statuses

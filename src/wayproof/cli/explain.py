@@ -8,7 +8,7 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from wayproof.explanations import EXPLANATIONS
+    from wayproof.evidence.explanations import EXPLANATIONS
 
     parser.add_argument(
         "kind",
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one explanation, or the list."""
-    from wayproof.explanations import EXPLANATIONS
+    from wayproof.evidence.explanations import EXPLANATIONS
 
     if args.kind is None:
         for explanation in EXPLANATIONS.values():

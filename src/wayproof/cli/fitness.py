@@ -233,8 +233,9 @@ def _case_folder(args: argparse.Namespace) -> Path:
 
 
 def _score(args: argparse.Namespace) -> int:
+    from wayproof.evidence.fitness_names import DEBTS_NAME
     from wayproof.fitness.gates import check_gates
-    from wayproof.fitness.score import DEBTS, ScoreRequest, score
+    from wayproof.fitness.score import ScoreRequest, score
     from wayproof.fitness.suite import DEFAULT_SUITE
 
     gates = _gates(args)
@@ -256,7 +257,7 @@ def _score(args: argparse.Namespace) -> int:
 
         view.print_suite(record, record["sufficiency_latency_matrix"])
         if args.out is not None and not args.summary_only:
-            view.print_debts(view.debts_from(args.out / DEBTS))
+            view.print_debts(view.debts_from(args.out / DEBTS_NAME))
         view.print_limits()
         view.print_set_aside(record["ignored_packet_count"])
         view.print_written(args.out)
@@ -307,7 +308,8 @@ def _gates(args: argparse.Namespace) -> "list[Gate]":
 
 def _debt_gate(text: str) -> "Gate":
     from wayproof.errors import InputError
-    from wayproof.fitness.gates import DEBT_CLASSES, Gate
+    from wayproof.evidence.fitness_names import DEBT_CLASSES
+    from wayproof.fitness.gates import Gate
 
     name, equals, bound = text.partition("=")
     debt_class = name if name.endswith("_debt") else f"{name}_debt"

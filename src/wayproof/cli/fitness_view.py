@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from wayproof.fitness.aggregate import LIMITS_LINE
+from wayproof.evidence.fitness_names import FAILURE_KINDS, LIMITS_LINE
 from wayproof.text import clip, harmless
 
 __all__ = ["debts_from", "matrix_of", "print_cases", "print_debts", "print_suite"]
@@ -41,8 +41,6 @@ def _counted(count: int, thing: str) -> str:
 
 def matrix_of(results: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
     """Cross the two axes from task results."""
-    from wayproof.fitness.ladder import FAILURE_KINDS
-
     table = {row: dict.fromkeys(_COLUMNS, 0) for row in ("sufficient", *FAILURE_KINDS)}
     for result in results:
         row = result["sufficiency_failure_kind"] or "sufficient"

@@ -1,16 +1,16 @@
 """What is written down: one result a task, and the debts that go to the repair queues."""
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER, Record
-from wayproof.fitness.latency import LatencyStatus
-from wayproof.fitness.task import PositiveInt
+from wayproof.evidence.fitness_names import LatencyStatus
 
-__all__ = ["LatencyDebt", "SufficiencyDebt", "TaskResult", "debts_of", "result_row"]
+__all__ = ["Debt", "LatencyDebt", "PositiveInt", "SufficiencyDebt", "TaskResult"]
 
+PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=MAX_SAFE_INTEGER)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)] | Annotated[int, msgspec.Meta(ge=0, le=1)]
 Wall = (
     Annotated[float, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
@@ -118,19 +118,6 @@ class TaskResult(Record, frozen=True, kw_only=True):
     wall_ms: Wall | None
 
 
-# Making a record from 30 keywords takes longer than judging a packet. This twin has the
-# same fields in the same order, by position; :func:`result_row` types it as the original.
-_Row = msgspec.defstruct(
-    "TaskResult",
-    [(field.name, field.type) for field in msgspec.structs.fields(TaskResult)],
-    bases=(Record,),
-    frozen=True,
-    gc=False,
-    kw_only=False,
-)
-result_row = cast("Callable[..., TaskResult]", _Row)
-
-
 # The tag comes first, and `debt_class` sorts first: the encoding stays canonical.
 class SufficiencyDebt(
     Record, frozen=True, kw_only=False, gc=False, tag_field="debt_class", tag="sufficiency_debt"
@@ -179,32 +166,3 @@ class LatencyDebt(
 
 
 Debt = SufficiencyDebt | LatencyDebt
-
-
-def debts_of(result: TaskResult, *, numbered: bool) -> list[Debt]:
-    """List the debts of one result, sufficiency before latency.
-
-    ``numbered`` appends ``#<attempt>`` to their ids: said when the task has several.
-    """
-    attempt = 1 if result.attempt is msgspec.UNSET else result.attempt
-    name = f"{result.task_id}#{attempt}" if numbered else result.task_id
-    debts: list[Debt] = []
-    if result.sufficiency_failure_kind is not None:
-        debts.append(
-            SufficiencyDebt(
-                f"sufficiency:{name}",
-                result.forbidden_first_route_hits,
-                result.missing_expected_artifacts,
-                result.sufficiency_failure_kind,
-            )
-        )
-    if result.latency_status in {"fail", "timeout"}:
-        debts.append(
-            LatencyDebt(
-                f"latency:{name}",
-                result.latency_budget_ms,
-                result.latency_status,
-                result.wall_ms,
-            )
-        )
-    return debts

@@ -1,19 +1,25 @@
 """The vocabulary of the benchmark: each word with its meaning, in one place.
 
-Failure kinds, checks, controls, outcomes of outside agents, and the limits that travel
-with every result. Documentation, summary and command line read them from here.
+Failure kinds, checks, controls, outcomes of outside agents, the limits that travel with
+every result, and the names of a bundle's files. Documentation, summary and
+command line read them from here.
 """
 
 from typing import Final, Literal, NamedTuple
 
 __all__ = [
     "AGENT_OUTCOMES",
+    "BUNDLE_KIND",
     "CHECKS",
     "CONTROLS",
     "FAILURE_KINDS",
     "INDEPENDENCE",
     "LIMITS",
     "PUBLISHED",
+    "RESULTS_NAME",
+    "SUITE_NAME",
+    "SUMMARY_NAME",
+    "TRACES_NAME",
     "AgentOutcome",
     "Check",
     "CheckName",
@@ -23,6 +29,12 @@ __all__ = [
     "Kind",
     "Phase",
 ]
+
+BUNDLE_KIND: Final = "recovery"
+RESULTS_NAME: Final = "results.jsonl"
+SUITE_NAME: Final = "suite.jsonl"
+SUMMARY_NAME: Final = "summary.json"
+TRACES_NAME: Final = "traces.jsonl"
 
 Kind = Literal["collision", "invalid_path", "premature_end"]
 Phase = Literal["prefix", "injected", "policy"]

@@ -10,17 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
+from wayproof.evidence.fitness_names import (
+    FAILURE_KINDS,
+    LATENCY_STATUSES,
+    LIMITS,
+    SUFFICIENT,
+    SUITE_SCHEMA_VERSION,
+    LatencyStatus,
+)
 from wayproof.fitness.judge import Judgement
-from wayproof.fitness.ladder import FAILURE_KINDS, failed_checks
-from wayproof.fitness.latency import LATENCY_STATUSES, LatencyStatus
+from wayproof.fitness.ladder import failed_checks
 from wayproof.fitness.task import Need
 from wayproof.stats.intervals import exact_mean, nearest_rank
 
 __all__ = [
     "LATENCY_CODES",
-    "LIMITS",
-    "LIMITS_LINE",
-    "SCHEMA_VERSION",
     "Percentile",
     "Shape",
     "SuiteFold",
@@ -28,24 +32,6 @@ __all__ = [
     "shape_of",
     "suite_record",
 ]
-
-SCHEMA_VERSION = "wayproof.fitness/1"
-
-LIMITS: tuple[str, ...] = (
-    "An evaluator of captured packets, not a live route run: nothing was called or generated.",
-    "Not an embedding benchmark: stable ids are compared, similarity is not.",
-    "Not a universal navigation benchmark: it speaks of these tasks and these packets only.",
-    "A pass means that these packets met these tasks' expectations; it gives no release authority.",
-    "It admits no component and unblocks no owner.",
-    "Unmeasured time and unknown first commands are counted, never taken for good.",
-)
-
-
-LIMITS_LINE = (
-    "captured packets, not live runs; stable ids, not embeddings; these tasks only; "
-    "no release authority; admits no component, unblocks no owner"
-)
-"""The limits in one line, for a terminal."""
 
 
 class Shape(NamedTuple):
@@ -217,9 +203,9 @@ class SuiteFold:
     def matrix(self) -> dict[str, dict[str, int]]:
         """Return the two axes crossed: ``{sufficient | failure kind: {latency status: n}}``."""
         columns: list[str] = [row.status for row in LATENCY_STATUSES]
-        table = {row: dict.fromkeys(columns, 0) for row in ("sufficient", *FAILURE_KINDS)}
+        table = {row: dict.fromkeys(columns, 0) for row in (SUFFICIENT, *FAILURE_KINDS)}
         for shape, count in self._shapes():
-            table[_first_failure(shape) or "sufficient"][columns[shape.latency_code]] += count
+            table[_first_failure(shape) or SUFFICIENT][columns[shape.latency_code]] += count
         return table
 
 
@@ -263,7 +249,7 @@ def suite_record(
     """Return what every suite result says: everything but the per-task lists."""
     summary = fold.summary(percentile)
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": SUITE_SCHEMA_VERSION,
         "status": "pass" if summary["task_count"] else "fail",
         "suite": suite,
         "limits": list(LIMITS),

@@ -21,20 +21,21 @@ from wayproof.canonical import (
     record_lines,
 )
 from wayproof.errors import InputError, IntegrityError
-from wayproof.evidence.fitness_records import TaskResult, debts_of
+from wayproof.evidence.fitness_names import DEBTS_NAME, LIMITS, RESULTS_NAME, SUMMARY_NAME
+from wayproof.evidence.fitness_records import TaskResult
 from wayproof.fitness.aggregate import (
     LATENCY_CODES,
-    LIMITS,
     Shape,
     SuiteFold,
     percentile_of,
     suite_record,
 )
+from wayproof.fitness.debts import debts_of
 from wayproof.fitness.judge import ratio, vacuous_metrics
 from wayproof.fitness.ladder import Facts, fact_mask, failed_checks
 from wayproof.fitness.latency import latency_status
 from wayproof.fitness.packet import PACKET_FIELDS
-from wayproof.fitness.score import DEBTS, RESULTS, SUMMARY, ScoreRequest, score
+from wayproof.fitness.score import ScoreRequest, score
 from wayproof.fitness.task import TASK_FIELDS
 from wayproof.strict_json import convert_typed, read_lines, strict_value
 from wayproof.text import quoted
@@ -67,7 +68,7 @@ def check_bundle(folder: Path, manifest: Manifest) -> int | None:
     """
     settings = _settings(folder, manifest)
     is_brief = settings.summary_only
-    expected = {SUMMARY} if is_brief else {RESULTS, DEBTS, SUMMARY}
+    expected = {SUMMARY_NAME} if is_brief else {RESULTS_NAME, DEBTS_NAME, SUMMARY_NAME}
     if set(manifest.files) != expected:
         raise IntegrityError(
             "not the files of a fitness bundle",
@@ -118,9 +119,9 @@ def _check_results(folder: Path, suite: str) -> int:
     route_codes: dict[str, int] = {}
     is_scent_exact = True
     count = 0
-    with (folder / DEBTS).open("rb") as file:
-        debts = _DebtLines(folder / DEBTS, file)
-        for attempts in _by_task(folder / RESULTS):
+    with (folder / DEBTS_NAME).open("rb") as file:
+        debts = _DebtLines(folder / DEBTS_NAME, file)
+        for attempts in _by_task(folder / RESULTS_NAME):
             shapes = []
             for place, result in attempts:
                 shapes.append(_check_result(place, result, route_codes))
@@ -133,7 +134,7 @@ def _check_results(folder: Path, suite: str) -> int:
         debts.expect_end()
     record = suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes))
     record["sufficiency_latency_matrix"] = fold.matrix()
-    _check_summary(folder / SUMMARY, record, is_scent_exact=is_scent_exact)
+    _check_summary(folder / SUMMARY_NAME, record, is_scent_exact=is_scent_exact)
     return count
 
 

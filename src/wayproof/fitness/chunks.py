@@ -9,8 +9,8 @@ import msgspec
 
 from wayproof.canonical import record_bytes, record_lines
 from wayproof.errors import InputError
-from wayproof.evidence.fitness_records import debts_of
 from wayproof.fitness.aggregate import Shape, shape_of
+from wayproof.fitness.debts import debts_of
 from wayproof.fitness.inputs import decode_line, each_line
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import Packet, PacketLine

@@ -6,9 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from wayproof.errors import InputError
 
-__all__ = ["DEBT_CLASSES", "Gate", "GateVerdict", "check_gates", "parse_rate"]
-
-DEBT_CLASSES = ("sufficiency_debt", "latency_debt")
+__all__ = ["Gate", "GateVerdict", "check_gates", "parse_rate"]
 
 GateName = Literal["min-sufficient", "max-debts", "max-p95-ms", "max-unmeasured"]
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
-from wayproof.fitness.task import PositiveInt, refuse_unencodable
+from wayproof.evidence.fitness_records import PositiveInt
+from wayproof.fitness.task import refuse_unencodable
 from wayproof.strict_json import convert_typed, plain_mapping, refuse_unsafe_numbers
 
 __all__ = ["NO_PACKET", "Packet", "PacketLine", "Row", "packet_of"]

@@ -28,7 +28,14 @@ from wayproof.bundles.manifest import FileDigest, digest_file
 from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError
-from wayproof.fitness.aggregate import LIMITS, SuiteFold, suite_record
+from wayproof.evidence.fitness_names import (
+    BUNDLE_KIND,
+    DEBTS_NAME,
+    LIMITS,
+    RESULTS_NAME,
+    SUMMARY_NAME,
+)
+from wayproof.fitness.aggregate import SuiteFold, suite_record
 from wayproof.fitness.chunks import (
     Chunk,
     Job,
@@ -47,9 +54,8 @@ from wayproof.parallel.external_sort import Run, merge_runs
 from wayproof.stats.intervals import nearest_rank
 from wayproof.strict_json import STDIN_NAME, blocks
 
-__all__ = ["DEBTS", "RESULTS", "SUMMARY", "ScoreRequest", "score"]
+__all__ = ["ScoreRequest", "score"]
 
-RESULTS, DEBTS, SUMMARY = "results.jsonl", "debts.jsonl", "summary.json"
 _CHUNKS_PER_PROCESS = 4
 
 
@@ -243,12 +249,12 @@ def score(
                 progress,
             )
             return record
-        bundle = stack.enter_context(BundleWriter(out, kind="fitness", overwrite=overwrite))
+        bundle = stack.enter_context(BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite))
         sinks: tuple[Sink, Sink] = (_Nowhere(), _Nowhere())
         if not request.summary_only:
-            sinks = (bundle.open(RESULTS), bundle.open(DEBTS))
+            sinks = (bundle.open(RESULTS_NAME), bundle.open(DEBTS_NAME))
         record, inputs = _score_inputs(request, bundle.scratch, sinks, progress)
-        bundle.write(SUMMARY, canonical_bytes(record) + b"\n")
+        bundle.write(SUMMARY_NAME, canonical_bytes(record) + b"\n")
         bundle.commit(
             inputs=inputs,
             settings={

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.evidence.fitness_records import TaskResult, debts_of
+from wayproof.evidence.fitness_records import TaskResult
 from wayproof.fitness.aggregate import Shape, SuiteFold, percentile_of, shape_of, suite_record
+from wayproof.fitness.debts import debts_of
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import NO_PACKET, packet_of
 from wayproof.fitness.task import need_of, task_line

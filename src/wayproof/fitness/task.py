@@ -3,12 +3,12 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import InputError
+from wayproof.evidence.fitness_records import PositiveInt
 from wayproof.strict_json import convert_typed, plain_mapping
 
 __all__ = [
@@ -24,8 +24,6 @@ __all__ = [
 ]
 
 DEFAULT_LATENCY_BUDGET_MS = 1500
-
-PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=MAX_SAFE_INTEGER)]
 
 
 class TaskLine(msgspec.Struct, frozen=True, gc=False, rename=None):

@@ -18,15 +18,20 @@ import msgspec
 from wayproof.bundles.manifest import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import decode_record_line, record_bytes
 from wayproof.errors import InputError, IntegrityError
-from wayproof.evidence.recovery_names import LIMITS
+from wayproof.evidence.recovery_names import (
+    LIMITS,
+    RESULTS_NAME,
+    SUITE_NAME,
+    SUMMARY_NAME,
+    TRACES_NAME,
+)
 from wayproof.evidence.recovery_records import Result, ScenarioRecord, Step, Trace, trial_id
 from wayproof.recovery.policies import CONTROL_SOURCES
 from wayproof.recovery.referee import Verdict
-from wayproof.recovery.run import RESULTS_NAME, SUMMARY_NAME, TRACES_NAME, RunSettings
+from wayproof.recovery.run import RunSettings
 from wayproof.recovery.suite import (
     PINNED_SUITES,
     REFERENCE_RESULTS_SHA256,
-    SUITE_NAME,
     LoadedGrid,
     SuiteReader,
     read_lines,

@@ -8,9 +8,9 @@ import msgspec
 
 from wayproof.canonical import decode_record_line
 from wayproof.errors import InputError, IntegrityError
+from wayproof.evidence.recovery_names import RESULTS_NAME, SUITE_NAME, TRACES_NAME
 from wayproof.evidence.recovery_records import Result, ScenarioRecord, Trace, trial_id
-from wayproof.recovery.run import RESULTS_NAME, TRACES_NAME
-from wayproof.recovery.suite import SUITE_NAME, LoadedGrid, SuiteReader, read_lines
+from wayproof.recovery.suite import LoadedGrid, SuiteReader, read_lines
 
 __all__ = ["RecordedTrial", "read_trials"]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wayproof.bundles.manifest import MANIFEST_NAME, digest_file, read_manifest
 from wayproof.errors import InputError, IntegrityError
-from wayproof.recovery.run import RESULTS_NAME
+from wayproof.evidence.recovery_names import RESULTS_NAME
 
 __all__ = ["Invocation", "first_different_file", "invoke"]
 

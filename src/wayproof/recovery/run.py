@@ -18,12 +18,18 @@ from wayproof.bundles.manifest import FileDigest
 from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
-from wayproof.evidence.recovery_names import LIMITS
+from wayproof.evidence.recovery_names import (
+    BUNDLE_KIND,
+    LIMITS,
+    RESULTS_NAME,
+    SUITE_NAME,
+    SUMMARY_NAME,
+    TRACES_NAME,
+)
 from wayproof.evidence.recovery_records import Count, Identifier
 from wayproof.recovery.policies import CONTROL_SOURCES
 from wayproof.recovery.suite import (
     PINNED_SUITES,
-    SUITE_NAME,
     SuiteReader,
     load_grid_line,
 )
@@ -34,11 +40,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 __all__ = [
-    "BUNDLE_KIND",
     "MAX_POLICY_SEEDS",
-    "RESULTS_NAME",
-    "SUMMARY_NAME",
-    "TRACES_NAME",
     "RunReport",
     "RunRequest",
     "RunSettings",
@@ -47,10 +49,6 @@ __all__ = [
     "run_suite",
 ]
 
-BUNDLE_KIND: Final = "recovery"
-TRACES_NAME: Final = "traces.jsonl"
-RESULTS_NAME: Final = "results.jsonl"
-SUMMARY_NAME: Final = "summary.json"
 MAX_POLICY_SEEDS: Final = 100_000
 _BLOCK_TRIALS: Final = 512
 _BLOCKS_PER_WORKER: Final = 3

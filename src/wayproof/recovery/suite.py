@@ -30,7 +30,6 @@ __all__ = [
     "EXPECTED_RANDOM_WALK",
     "PINNED_SUITES",
     "REFERENCE_RESULTS_SHA256",
-    "SUITE_NAME",
     "LoadedGrid",
     "SuiteReader",
     "decode_grid_line",
@@ -43,7 +42,6 @@ __all__ = [
 ]
 
 DEFAULT_SUITE: Final = "wfrb-v0"
-SUITE_NAME: Final = "suite.jsonl"
 PINNED_SUITES: Final = {
     "explorer-sample": "a5afe557b95e7aa4a8b7793a6e1996205e0417e7211d6b764645778aa23f110e",
     "wfrb-v0": "092ce6e8e0e470f49ea82a1f70d3e22d96537ab584374b463862aa0b9e3cdb23",

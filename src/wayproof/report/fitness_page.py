@@ -8,9 +8,9 @@ import msgspec
 from markupsafe import Markup
 
 from wayproof._version import __version__
+from wayproof.evidence.fitness_names import LATENCY_STATUS_NAMES
 from wayproof.report.chart import Bar, column_chart
 from wayproof.report.fitness_view import (
-    LATENCY_STATUSES,
     FitnessView,
     TaskColumns,
     fitness_view,
@@ -170,7 +170,7 @@ def _shares(summary: dict[str, Any]) -> dict[str, float | int | None]:
 def _totals(view: FitnessView) -> dict[str, int]:
     return {
         status: sum(row.cells[place].task_count for row in view.matrix)
-        for place, status in enumerate(LATENCY_STATUSES)
+        for place, status in enumerate(LATENCY_STATUS_NAMES)
     }
 
 
@@ -179,7 +179,7 @@ def _first_body(bundle: Bundle, view: FitnessView, stem: str, **more: Any) -> Ma
         "report/templates/fitness.html.j2",
         view=view,
         identities=identities(bundle),
-        statuses=LATENCY_STATUSES,
+        statuses=LATENCY_STATUS_NAMES,
         totals=_totals(view),
         chart=_chart(view) if view.ratio_bins else [],
         metrics=_metrics(view.summary),

@@ -9,36 +9,34 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 
 from wayproof.errors import IntegrityError
+from wayproof.evidence.fitness_names import (
+    FAILURE_KINDS,
+    LATENCY_STATUS_NAMES,
+    LATENCY_STATUSES,
+    SUFFICIENT,
+)
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
 from wayproof.stats.intervals import nearest_rank
 from wayproof.text import clip
 
 __all__ = [
-    "FAILURE_KINDS",
-    "LATENCY_STATUSES",
     "FitnessView",
     "TaskColumns",
     "fitness_view",
     "task_columns",
 ]
 
-FAILURE_KINDS: Final = (
-    "route_timeout",
-    "route_error",
-    "missing_id",
-    "weak_scent",
-    "forbidden_route",
-)
-"""The ladder's order."""
-LATENCY_STATUSES: Final = ("pass", "fail", "timeout", "unmeasured")
-SUFFICIENT: Final = "sufficient"
 _ROWS: Final = (SUFFICIENT, *FAILURE_KINDS)
 _KIND_CODES: Final[dict[str | None, int]] = {
     None: 0,
     **{kind: code for code, kind in enumerate(FAILURE_KINDS, start=1)},
 }
-_STATUS_CODES: Final = {status: code for code, status in enumerate(LATENCY_STATUSES)}
-_DEBT_STATUS_CODES: Final = frozenset({1, 2})
+_STATUS_CODES: Final[dict[str, int]] = {
+    status: code for code, status in enumerate(LATENCY_STATUS_NAMES)
+}
+_DEBT_STATUS_CODES: Final = frozenset(
+    code for code, row in enumerate(LATENCY_STATUSES) if row.is_debt
+)
 _RATIO_EDGES: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Upper ends of the bins of wall time ÷ budget; the last bin is open."""
 _TABLE_ROWS: Final = 100
@@ -269,7 +267,7 @@ def task_columns(lines: LineFile) -> TaskColumns:
 def _counted(columns: TaskColumns) -> dict[str, dict[str, int]]:
     counts = Counter(zip(columns.kind, columns.latency, strict=True))
     return {
-        row: {status: counts[row_code, code] for code, status in enumerate(LATENCY_STATUSES)}
+        row: {status: counts[row_code, code] for code, status in enumerate(LATENCY_STATUS_NAMES)}
         for row_code, row in enumerate(_ROWS)
     }
 
@@ -301,7 +299,7 @@ def _matrix(table: dict[str, dict[str, int]]) -> list[MatrixRow]:
                     _meaning(row, status),
                     _depth(table[row][status], largest),
                 )
-                for status in LATENCY_STATUSES
+                for status in LATENCY_STATUS_NAMES
             ],
             task_count=sum(table[row].values()),
         )
@@ -398,7 +396,7 @@ def fitness_view(bundle: Bundle, columns: TaskColumns | None) -> FitnessView:
     record = read_record(bundle, "summary.json", _SuiteRecord)
     matrix = record.sufficiency_latency_matrix
     if [*matrix] != sorted(_ROWS) or any(
-        set(row) != set(LATENCY_STATUSES) for row in matrix.values()
+        set(row) != set(LATENCY_STATUS_NAMES) for row in matrix.values()
     ):
         raise IntegrityError(
             "not the two axes",

@@ -1,13 +1,11 @@
 """What ``wayproof explain`` and the generated page of failure kinds say.
 
-Nothing is written here twice: the words stand beside the definitions, in the ladder and
-in the latency statuses.
+Nothing is written here twice: the words stand in :mod:`wayproof.evidence.fitness_names`.
 """
 
 from typing import NamedTuple
 
-from wayproof.fitness.ladder import RUNGS
-from wayproof.fitness.latency import LATENCY_STATUSES
+from wayproof.evidence.fitness_names import LATENCY_STATUSES, RUNGS
 
 __all__ = ["EXPLANATIONS", "Explanation"]
 
