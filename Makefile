@@ -30,6 +30,7 @@ test: $(VENV)/.installed lint types
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	cd src && ../$(BIN)/lint-imports --no-cache --no-logo ../pyproject.toml
 
 types: $(VENV)/.installed
 	$(BIN)/mypy
