@@ -11,6 +11,7 @@
 import argparse
 import ast
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -146,7 +147,10 @@ def _program(name: str) -> Path:
 
 
 def _said(command: list[str], folder: Path) -> list[str]:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    wide = {**os.environ, "COLUMNS": "300"}  # a complaint stays on one line
+    done = subprocess.run(
+        command, cwd=folder, env=wide, capture_output=True, text=True, check=False
+    )
     return [] if done.returncode == 0 else (done.stdout + done.stderr).splitlines()
 
 
