@@ -5,10 +5,11 @@
 
 Commands come from ``wayproof.cli.COMMANDS``, records from ``wayproof.schemas.SCHEMAS``,
 failure kinds from ``wayproof.evidence.explanations``: whoever adds one there gets its page.
-The list of decisions comes from the notes' headings.
+The list of decisions comes from the notes' headings, the rooms and their drawing from the imports.
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 if __package__ in {None, ""}:  # run as a script: its own folder is on the path, not the project
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.pages import capture_formats, commands, decisions, failure_kinds, index, schemas
+from tools.pages import capture_formats, commands, decisions, failure_kinds, index, rooms, schemas
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "docs"
@@ -30,12 +31,23 @@ def pages(root: Path) -> dict[str, str]:
         **{f"commands/{name}.md": body for name, body in commands.bodies().items()},
         "schemas.md": schemas.body(),
         "failure-kinds.md": failure_kinds.body(),
+        "rooms.md": rooms.body(_rooms()),
     }
     bodies = {f"{FOLDER}/reference/{name}": body for name, body in reference.items()}
     bodies[f"{FOLDER}/reference/index.md"] = index.body(reference)
     bodies[f"{FOLDER}/capture/formats.md"] = capture_formats.body()
     bodies[f"{FOLDER}/decisions/README.md"] = decisions.body(root / FOLDER / "decisions")
     return {name: _page(body) for name, body in bodies.items()}
+
+
+def files(root: Path) -> dict[str, str]:
+    """Return every generated file: the pages, and the drawing of the rooms."""
+    return {**pages(root), f"{FOLDER}/images/rooms.svg": rooms.drawing(_rooms())}
+
+
+@functools.cache
+def _rooms() -> rooms.Rooms:
+    return rooms.read_rooms(ROOT)
 
 
 def _page(body: str) -> str:
@@ -56,7 +68,7 @@ def _is_generated(path: Path) -> bool:
 
 def faults(root: Path) -> list[str]:
     """Say what is wrong with the generated pages below ``root``; empty when all is well."""
-    wanted = pages(root)
+    wanted = files(root)
     lines = []
     for name, text in sorted(wanted.items()):
         path = root / name
@@ -69,7 +81,7 @@ def faults(root: Path) -> list[str]:
 
 def write(root: Path) -> None:
     """Write every page and remove the surplus ones."""
-    wanted = pages(root)
+    wanted = files(root)
     for name in surplus(root, wanted):
         (root / name).unlink()
     for name, text in wanted.items():
