@@ -8,17 +8,28 @@ error                  status  meaning
 =====================  ======  ==========================================================
 
 Status 1 is no error: it says that something was measured and failed.
+
+A message may name a *setting* of the call that failed: an argument in Python, a flag on the
+command line. Errors hold its plain name (``setting="policies"``, or ``{overwrite}`` within
+``problem`` or ``mend``); whoever shows the message says how a setting is spelled.
 """
 
+import re
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 from wayproof.text import clip, harmless
 
-__all__ = ["InputError", "IntegrityError", "OutputError", "WayproofError"]
+__all__ = ["InputError", "IntegrityError", "LocatedError", "OutputError", "WayproofError"]
 
 
+_SETTING = re.compile(r"\{([a-z][a-z_]*)\}")
 _SHOWN_CHARS = 2000
 """No part of a message is longer: what was found comes from outside."""
+
+
+def _as_argument(setting: str) -> str:
+    return f"`{setting}`"
 
 
 class WayproofError(Exception):
@@ -28,7 +39,7 @@ class WayproofError(Exception):
     slug: ClassVar[str] = "error"
 
 
-class _LocatedError(WayproofError):
+class LocatedError(WayproofError):
     """An error with a place: file, line or index, and field.
 
     Parameters
@@ -43,6 +54,8 @@ class _LocatedError(WayproofError):
         Where in a list: ``"case 3"``, ``"trial planner/s-001/0"``.
     field
         Path of the field inside the record: ``selected_rows[2].title``.
+    setting
+        The setting of the call that was unusable, by its plain name: ``policies``.
     expected, found
         What the contract asks for, and what stood there instead.
     mend
@@ -57,6 +70,7 @@ class _LocatedError(WayproofError):
         line: int | None = None,
         index: str | None = None,
         field: str | None = None,
+        setting: str | None = None,
         expected: str | None = None,
         found: str | None = None,
         mend: str | None = None,
@@ -66,25 +80,38 @@ class _LocatedError(WayproofError):
         self.line = line
         self.index = index
         self.field = field
+        self.setting = setting
         self.expected = expected
         self.found = found
         self.mend = mend
         super().__init__(self.message())
 
-    def message(self) -> str:
-        """Return the whole message on one line, safe to print."""
+    def message(self, spelled: Callable[[str], str] = _as_argument) -> str:
+        """Return the whole message on one line, safe to print.
+
+        Parameters
+        ----------
+        spelled
+            Says how the reader writes a setting: ``--policy`` for ``policies``.
+        """
+
+        def named(text: str) -> str:
+            return _SETTING.sub(lambda match: spelled(match[1]), text)
+
         place = ""
         if self.file is not None:
             place = self.file if self.line is None else f"{self.file}:{self.line}"
         field = None if self.field is None else clip(self.field, _SHOWN_CHARS)
-        where = [part for part in (place, self.index, field) if part]
-        text = ": ".join([", ".join(where), self.problem]) if where else self.problem
+        setting = None if self.setting is None else spelled(self.setting)
+        where = [part for part in (place, self.index, setting, field) if part]
+        problem = named(self.problem)
+        text = ": ".join([", ".join(where), problem]) if where else problem
         if self.expected is not None:
             text += f"; expected {clip(self.expected, _SHOWN_CHARS)}"
         if self.found is not None:
             text += f"; found {clip(self.found, _SHOWN_CHARS)}"
         if self.mend is not None:
-            text += f" ({self.mend})"
+            text += f" ({named(self.mend)})"
         return harmless(text)
 
     def at(
@@ -97,6 +124,7 @@ class _LocatedError(WayproofError):
             line=self.line if self.line is not None else line,
             index=self.index if self.index is not None else index,
             field=self.field,
+            setting=self.setting,
             expected=self.expected,
             found=self.found,
             mend=self.mend,
@@ -107,12 +135,12 @@ class _LocatedError(WayproofError):
         return (_rebuild, (type(self), dict(self.__dict__)))
 
 
-def _rebuild(kind: "type[_LocatedError]", parts: dict[str, object]) -> "_LocatedError":
+def _rebuild(kind: "type[LocatedError]", parts: dict[str, object]) -> "LocatedError":
     problem = parts.pop("problem")
     return kind(str(problem), **parts)  # type: ignore[arg-type]
 
 
-class InputError(_LocatedError, ValueError):
+class InputError(LocatedError, ValueError):
     """Input or arguments that can't be used."""
 
     exit_status: ClassVar[int] = 2
@@ -125,7 +153,7 @@ class OutputError(InputError):
     slug: ClassVar[str] = "output"
 
 
-class IntegrityError(_LocatedError):
+class IntegrityError(LocatedError):
     """Evidence that does not hold: a digest, a certificate, a transition, a replay."""
 
     exit_status: ClassVar[int] = 3

@@ -22,7 +22,9 @@ __all__ = [
     "Command",
     "CommandParser",
     "build_parser",
+    "flag_of",
     "main",
+    "message_of",
     "parse",
     "run_safely",
     "say",
@@ -58,6 +60,12 @@ EXIT_STATUS_HELP = (
     "2 unusable input or arguments, nothing written; 3 integrity failure; "
     "130 interrupted; 143 ended; 141 the reader of the output went away"
 )
+
+
+_FLAGS = {
+    "policies": "--policy",
+}
+"""Settings whose flag isn't their own name."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -165,8 +173,20 @@ def run_safely(command: Callable[[], int]) -> int:
 
         if not isinstance(error, WayproofError):
             raise
-        say(f"wayproof: {harmless(str(error))}")
+        say(f"wayproof: {harmless(message_of(error))}")
         return error.exit_status
+
+
+def message_of(error: Exception) -> str:
+    """Return an error's message, with settings spelled as flags."""
+    from wayproof.errors import LocatedError
+
+    return error.message(flag_of) if isinstance(error, LocatedError) else str(error)
+
+
+def flag_of(setting: str) -> str:
+    """Return how the command line spells a setting that an error names."""
+    return _FLAGS.get(setting, f"--{setting.replace('_', '-')}")
 
 
 def _shown(filename: object) -> str:
