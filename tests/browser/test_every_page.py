@@ -70,7 +70,7 @@ def test_axe_finds_no_serious_violation(
 
 
 def test_the_policy_is_strict_and_first(path: Path, visit: Callable[..., "Page"]) -> None:
-    """One script and one style sheet by hash; nothing else may run, load, or be sent."""
+    """Our own scripts and one style sheet by hash; nothing else may run, load, or be sent."""
     page = visit(path)
     first = page.evaluate(
         "(e => [e.tagName, e.httpEquiv, e.content])(document.head.firstElementChild)"
@@ -80,7 +80,7 @@ def test_the_policy_is_strict_and_first(path: Path, visit: Callable[..., "Page"]
     assert policy["default-src"] == ["'none'"]
     assert policy["base-uri"] == policy["form-action"] == ["'none'"]
     for kind in ("script-src", "style-src"):
-        assert [value.startswith("'sha256-") for value in policy[kind]] == [True]
+        assert all(value.startswith("'sha256-") for value in policy[kind])
     assert "unsafe" not in first[2]
     assert page.locator("[style]:not(.list-row, .list-body)").count() == 0
 

@@ -155,7 +155,7 @@ def test_lists_and_panel_work_by_keyboard(fitness_report: Path, visit: Visit) ->
 def test_fitness_report_in_french(fitness_report: Path, visit: Visit) -> None:
     """Texts, numbers and the bundle's known sentences change language together."""
     page = visit(fitness_report, query="?lang=fr")
-    assert page.inner_text("h1") == "Aptitude à la navigation"
+    assert page.inner_text("h1") == "Aptitude à la navigation · fitness"
     assert "pas une exécution de routes" in page.inner_text("li[data-fr] >> nth=0")
     assert "," in page.inner_text("#metrics tbody td.number >> nth=0")
 

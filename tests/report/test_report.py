@@ -1,5 +1,6 @@
 """From bundles to pages: what is counted, what is left out, what is refused."""
 
+import html
 import json
 import re
 import shutil
@@ -7,16 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tools import samples
 
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
-from wayproof.report.chart import column_chart, share_position
+from wayproof.report.chart import NARROW_SHARES, Interval, bar_chart, column_chart, share_chart
 from wayproof.report.fitness_page import FitnessLimits, fitness_pages
 from wayproof.report.provenance import NO_PROVENANCE
 from wayproof.report.read import LineFile, open_bundle
 from wayproof.report.recovery_page import RecoveryLimits, recovery_pages
+from wayproof.report.run import bundle_names, run_facts
+from wayproof.web.numbers import english_number
 from wayproof.web.page import Page
 
 
@@ -109,7 +113,7 @@ def test_a_folder_holds_every_panel_once(fitness: Path) -> None:
         if columns["detail"][place] >= 0:
             found = details["index.html"][columns["detail"][place]]
         else:
-            name, index = columns["page"][place].split("#result=")
+            name, index = columns["panel_link"][place].split("#result=")
             there = block(texts[name], "columns")
             assert there["ids"][int(index)] == identity
             found = details[name][there["detail"][int(index)]]
@@ -334,12 +338,170 @@ def test_lines_are_found_by_number(tmp_path: Path) -> None:
         list(lines)
 
 
-def test_small_columns_are_seen_and_none_is_none() -> None:
-    """A count of one beside a million still has a mark; zero has none."""
-    bars = column_chart([0, 1, 1_000_000], slot=10, width=6, height=100, baseline=100)
-    assert [bar.height for bar in bars] == [0, 1, 100]
-    assert share_position(None, left=0, width=10) is None
-    assert share_position(0.5, left=10, width=10) == 15
+def test_small_bars_are_seen_and_none_is_none() -> None:
+    """A count of one beside a million still has a mark; zero has none; upright or lying."""
+    counts = [0, 1, 1_000_000]
+    assert [bar.height for bar in column_chart(counts)] == [0, 1, 150]
+    assert [bar.width for bar in bar_chart(counts)] == [0, 1, 150]
+
+
+def test_shares_stand_at_their_place_on_the_axis() -> None:
+    """A half stands in the middle, none has no bar, and the interval's ends are the ends."""
+    measured = [
+        Interval("completed", 0.5, 0.25, 0.75, "1 / 2"),
+        Interval("verified", None, 0, 1, "0 / 0"),
+    ]
+    chart = share_chart([("mine", measured)], NARROW_SHARES)
+    completed, verified = chart.rows[0].marks
+    assert completed.width == chart.ticks[1].x - chart.ticks[0].x == 110
+    assert (completed.low, completed.high) == (65, 175)
+    assert verified.width == 0
+    assert (verified.low, verified.high) == (chart.ticks[0].x, chart.ticks[-1].x)
+
+
+def scored_records(
+    folder: Path, tasks: list[dict[str, Any]], packets: list[dict[str, Any]]
+) -> Path:
+    for name, rows in (("tasks", tasks), ("packets", packets)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, "utf-8")
+    return samples.scored(folder)
+
+
+def test_a_cut_off_time_is_in_no_bin_of_the_latency_chart(tmp_path: Path) -> None:
+    """A timeout's time says when it was cut, not how long it takes: it has a column of its own."""
+    walls = {"fast": 10, "edge": 100, "late": 150, "cut": 100, "cut-later": 9000}
+    tasks = [
+        {"task_id": name, "latency_budget_ms": 100, "expected_artifacts": ["a"]} for name in walls
+    ]
+    packets = [
+        {"task_id": name, "wall_ms": wall, "timed_out": name.startswith("cut")}
+        for name, wall in walls.items()
+    ]
+    text = first_page(scored_records(tmp_path, tasks, packets))
+    table = text[text.index('data-t="chart.table"') : text.index("</figure>")]
+    counts = [int(count) for count in re.findall(r'<td class="number"><span data-n="(\d+)"', table)]
+    assert counts == [1, 0, 0, 1, 1, 0, 0, 0, 2, 0]
+
+
+def test_shares_say_over_how_many_that_could_fail(tmp_path: Path) -> None:
+    """What expects nothing is in no share: 1 of 3 that could fail, not 3 of 5."""
+    tasks: list[dict[str, Any]] = [
+        {"task_id": f"empty-{number}", "route_type": "mixed"} for number in range(2)
+    ]
+    tasks += [
+        {"task_id": f"real-{number}", "expected_artifacts": ["a"], "route_type": "mixed"}
+        for number in range(3)
+    ]
+    packets: list[dict[str, Any]] = [
+        {"task_id": each["task_id"], "selected_artifacts": []} for each in tasks
+    ]
+    packets[2]["selected_artifacts"] = ["a"]
+    text = first_page(scored_records(tmp_path, tasks, packets))
+    figure = re.search(r'data-t="routes.sufficient">.*?</dd>', text)
+    assert figure is not None
+    assert re.findall(r'data-n="([\d.]+)"', figure[0]) == [str(1 / 3), "1", "3"]
+    assert "vacuous" in text[text.index('id="vacuous"') :][:400]
+    route = text[text.index('<tr><th scope="row"><bdi>mixed</bdi>') :]
+    row = re.findall(r'data-n="([\d.]+)"', route[: route.index("</tr>")])
+    assert row == ["5", "3", str(1 / 3), "3", "2", "0"]
+
+
+def test_nothing_that_could_fail_has_no_share(tmp_path: Path) -> None:
+    """0 of 0 is a dash, never 100 %."""
+    bundle = samples.fitness_bundle(tmp_path, 0)
+    text = first_page(bundle)
+    figure = re.search(r'data-t="routes.sufficient">.*?</dd>', text)
+    assert figure is not None
+    assert "–" in figure[0]
+    assert "%" not in figure[0]
+
+
+def test_a_page_names_its_run(fitness: Path, recovery: Path, tmp_path: Path) -> None:
+    """The bundle's name stands in title and heading; version, time and command are folded away."""
+    for source in (fitness, recovery):
+        bundle = shutil.copytree(source, tmp_path / f"night-{source.name}")
+        opened = open_bundle(bundle)
+        text = first_page(bundle) if source is fitness else text_of(next(recovery_pages(opened)))
+        heading = re.search(r"<h1>.*?</h1>", text)
+        assert heading is not None
+        assert bundle.name in heading[0]
+        assert re.search(rf"<title>{bundle.name} ", text)
+        folded = text[text.index('<details class="run-facts') :]
+        folded = folded[: folded.index("</details>")]
+        assert opened.manifest.varies["started_at"] in folded
+        assert opened.manifest.varies["wayproof"] in folded
+
+
+def test_two_bundles_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """By as many folders as it takes, and by a number where they are the same place."""
+    folders = [tmp_path / "a" / "run", tmp_path / "b" / "run", tmp_path / "c"]
+    assert bundle_names(folders) == ["a/run", "b/run", "c"]
+    names = bundle_names([folders[0], folders[0]])
+    assert len(set(names)) == 2
+
+
+def test_a_manifests_odd_words_are_left_out(fitness: Path) -> None:
+    """What isn't text is no fact of a run; the command's program is shown without its folder."""
+    bundle = open_bundle(fitness)
+    odd = {"wayproof": 7, "started_at": None, "argv": ["/opt/bin/wayproof", "a b"]}
+    forged = bundle._replace(manifest=msgspec.structs.replace(bundle.manifest, varies=odd))
+    assert run_facts(forged, "x").facts == [("command", "wayproof 'a b'")]
+    empty = bundle._replace(manifest=msgspec.structs.replace(bundle.manifest, varies={"argv": [1]}))
+    assert run_facts(empty, "x").facts == []
+
+
+def visible_text(text: str) -> str:
+    """Text of a page's body, without data blocks and scripts."""
+    body = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]*>", " ", body))
+
+
+def test_the_html_holds_the_first_debts(fitness: Path) -> None:
+    """Without scripts the first 200 debts are there, missing ids by name, the rest counted."""
+    text = first_page(fitness)
+    results = [
+        json.loads(line) for line in (fitness / "results.jsonl").read_text("utf-8").splitlines()
+    ]
+    debts = [
+        each
+        for each in results
+        if each["sufficiency_status"] == "fail" or each["latency_status"] in {"fail", "timeout"}
+    ]
+    said = visible_text(text)
+    assert len(debts) > 3
+    for each in debts[:200]:
+        assert each["task_id"] in said
+        assert all(name in said for name in each["missing_expected_artifacts"][:3])
+    assert f"{len(debts) - 200} more are not in this table" in " ".join(said.split()) or (
+        len(debts) <= 200
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "unit", "text"),
+    [
+        (0, 0, "", "0"),
+        (1234567, 0, "", "1,234,567"),
+        (2.5, 0, "", "3"),
+        (0.125, 2, "", "0.13"),
+        (12.5, 3, "", "12.5"),
+        (1e21, 0, "", "1,000,000,000,000,000,000,000"),
+        (None, 0, "", "–"),
+        (0.99996, 4, "mean", "0.99996"),
+        (1, 4, "mean", "1"),
+        (0.5, 1, "share", "50.0%"),
+        (0.99999, 1, "share", "99.999%"),
+        (0.0001, 1, "share", "0.01%"),
+        (1, 1, "share", "100.0%"),
+        (0, 1, "share", "0.0%"),
+    ],
+)
+def test_numbers_are_spelled_as_the_script_spells_them(
+    value: float | None, digits: int, unit: str, text: str
+) -> None:
+    """English grouping, rounding half up, and nothing rounded to all or nothing that isn't."""
+    assert english_number(value, digits, unit) == text
 
 
 @pytest.mark.parametrize(

@@ -1,53 +1,222 @@
-"""Where a chart's marks stand: numbers in, coordinates out; templates only place them."""
+"""Where a chart's marks stand: numbers in, coordinates out; templates only place them.
 
-from collections.abc import Sequence
-from typing import NamedTuple
+Each chart comes in two layouts, one for wide screens and one for phones. Style sheets show
+exactly one of them.
+"""
 
-__all__ = ["Bar", "Whisker", "column_chart", "share_position"]
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+__all__ = [
+    "NARROW_COLUMNS",
+    "NARROW_SHARES",
+    "WIDE_COLUMNS",
+    "WIDE_SHARES",
+    "Bar",
+    "ColumnLayout",
+    "Interval",
+    "ShareChart",
+    "ShareLayout",
+    "bar_chart",
+    "column_chart",
+    "share_chart",
+]
 
 
 class Bar(NamedTuple):
-    """One column of a chart, in the drawing's own units."""
+    """One bar of a chart, in the drawing's own units.
+
+    Attributes
+    ----------
+    label_x, label_y
+        Where the bar's name stands.
+    value_x, value_y
+        Where its count stands.
+    """
 
     x: float
     y: float
     width: float
     height: float
-    middle: float
+    label_x: float
+    label_y: float
+    value_x: float
+    value_y: float
 
 
-class Whisker(NamedTuple):
-    """A share with its interval, as positions along a horizontal axis."""
+class ColumnLayout(NamedTuple):
+    """Sizes of a chart of counts; ``length`` is what the largest count is drawn as."""
 
-    at: float
-    low: float | None
-    high: float | None
+    slot: float
+    thickness: float
+    length: float
+    baseline: float
 
 
-def column_chart(
-    values: Sequence[int], *, slot: float, width: float, height: float, baseline: float
-) -> list[Bar]:
-    """Columns on a baseline, the largest as high as ``height``.
+WIDE_COLUMNS: Final = ColumnLayout(slot=80, thickness=52, length=150, baseline=200)
+NARROW_COLUMNS: Final = ColumnLayout(slot=26, thickness=20, length=150, baseline=92)
 
-    A count above zero is drawn at least one unit high: small isn't none.
-    """
+
+def _length(value: int, largest: int, layout: ColumnLayout) -> float:
+    """Length of a bar; a count above zero is at least one unit long: small isn't none."""
+    return 0.0 if value == 0 else round(max(1.0, layout.length * value / largest), 2)
+
+
+def column_chart(values: Sequence[int], layout: ColumnLayout = WIDE_COLUMNS) -> list[Bar]:
+    """Upright columns on a baseline, from left to right."""
     largest = max(values, default=0)
     bars = []
     for index, value in enumerate(values):
-        tall = 0.0 if value == 0 else max(1.0, height * value / largest)
-        middle = slot * index + slot / 2
+        height = _length(value, largest, layout)
+        middle = layout.slot * index + layout.slot / 2
+        top = round(layout.baseline - height, 2)
         bars.append(
             Bar(
-                round(middle - width / 2, 2),
-                round(baseline - tall, 2),
-                width,
-                round(tall, 2),
-                middle,
+                x=round(middle - layout.thickness / 2, 2),
+                y=top,
+                width=layout.thickness,
+                height=height,
+                label_x=middle,
+                label_y=layout.baseline + 19,
+                value_x=middle,
+                value_y=round(top - 6, 2),
             )
         )
     return bars
 
 
-def share_position(share: float | None, *, left: float, width: float) -> float | None:
-    """Position of a share of 1 along an axis."""
-    return None if share is None else round(left + width * share, 2)
+def bar_chart(values: Sequence[int], layout: ColumnLayout = NARROW_COLUMNS) -> list[Bar]:
+    """Lying bars from a baseline to the right, from top to bottom: the form for phones."""
+    largest = max(values, default=0)
+    bars = []
+    for index, value in enumerate(values):
+        width = _length(value, largest, layout)
+        top = layout.slot * index + 4
+        bars.append(
+            Bar(
+                x=layout.baseline,
+                y=top,
+                width=width,
+                height=layout.thickness,
+                label_x=0,
+                label_y=top + 15,
+                value_x=round(layout.baseline + width + 6, 2),
+                value_y=top + 15,
+            )
+        )
+    return bars
+
+
+class Interval(NamedTuple):
+    """A share of 1 to draw, with its interval; ``name`` says which measurement it is."""
+
+    name: str
+    share: float | None
+    low: float
+    high: float
+    said: str
+
+
+class ShareLayout(NamedTuple):
+    """Sizes of a chart of shares: one row a policy, one bar a measurement."""
+
+    width: float
+    left: float
+    axis: float
+    row: float
+    top: float
+    label_y: float
+    first_bar: float
+    bar_step: float
+    value_x: float
+    ticks: tuple[int, ...]
+
+
+WIDE_SHARES: Final = ShareLayout(770, 190, 480, 66, 14, 30, 12, 26, 680, (0, 25, 50, 75, 100))
+NARROW_SHARES: Final = ShareLayout(320, 10, 220, 78, 0, 16, 33, 24, 242, (0, 50, 100))
+
+
+class ShareMark(NamedTuple):
+    """One measurement of one row: its bar (``width`` 0 where there is none) and interval."""
+
+    name: str
+    said: str
+    x: float
+    y: float
+    top: float
+    width: float
+    low: float
+    high: float
+    cap: float
+    value_y: float
+
+
+class ShareRow(NamedTuple):
+    """One policy's name and its measurements."""
+
+    label: str
+    label_y: float
+    marks: list[ShareMark]
+
+
+class Tick(NamedTuple):
+    """A grid line at a share of 1."""
+
+    x: float
+    share: float
+
+
+class ShareChart(NamedTuple):
+    """All coordinates of a chart of shares."""
+
+    width: float
+    height: float
+    axis_end: float
+    tick_y: float
+    value_x: float
+    ticks: list[Tick]
+    rows: list[ShareRow]
+
+
+BAR_HEIGHT: Final = 18
+
+
+def share_chart(
+    rows: Iterable[tuple[str, Sequence[Interval]]], layout: ShareLayout = WIDE_SHARES
+) -> ShareChart:
+    """Shares with their intervals along an axis from 0 to 1."""
+
+    def at(share: float) -> float:
+        return round(layout.left + layout.axis * share, 2)
+
+    drawn = []
+    for index, (label, intervals) in enumerate(rows):
+        top = layout.row * index + layout.top
+        marks = []
+        for place, each in enumerate(intervals):
+            y = top + layout.first_bar + layout.bar_step * place
+            marks.append(
+                ShareMark(
+                    name=each.name,
+                    said=each.said,
+                    x=layout.left,
+                    y=y,
+                    top=y - BAR_HEIGHT / 2,
+                    width=round(layout.axis * (each.share or 0), 2),
+                    low=at(each.low),
+                    high=at(each.high),
+                    cap=y - 5,
+                    value_y=y + 5,
+                )
+            )
+        drawn.append(ShareRow(label, top + layout.label_y, marks))
+    end = layout.row * len(drawn) + layout.top
+    return ShareChart(
+        width=layout.width,
+        height=end + 32,
+        axis_end=end,
+        tick_y=end + 20,
+        value_x=layout.value_x,
+        ticks=[Tick(at(tick / 100), tick / 100) for tick in layout.ticks],
+        rows=drawn,
+    )

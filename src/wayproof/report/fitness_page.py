@@ -9,16 +9,18 @@ from markupsafe import Markup
 
 from wayproof._version import __version__
 from wayproof.evidence.fitness_names import LATENCY_STATUS_NAMES
-from wayproof.report.chart import Bar, column_chart
-from wayproof.report.fitness_view import (
-    FitnessView,
+from wayproof.report.chart import Bar, bar_chart, column_chart
+from wayproof.report.fitness_numbers import (
+    FitnessNumbers,
     TaskColumns,
-    fitness_view,
+    first_debts,
+    fitness_numbers,
     task_columns,
 )
-from wayproof.report.pages import page
+from wayproof.report.frame import framed_page
 from wayproof.report.provenance import Provenance
 from wayproof.report.read import Bundle, LineFile, identities
+from wayproof.report.run import ReportPlace, RunFacts, run_facts
 from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
@@ -36,6 +38,7 @@ class FitnessLimits(NamedTuple):
 
 
 class _ChartBar(NamedTuple):
+    column: Bar
     bar: Bar
     meaning: str
     label: str | None
@@ -103,11 +106,11 @@ def _column_block(columns: TaskColumns, selection: _Selection, stem: str, number
     chosen["detail"] = detail
     chosen["line"] = [index + 1 for index in listed]
     if selection.page_count > 1 and not number:
-        chosen["page"] = _page_links(listed, page_of, stem)
+        chosen["panel_link"] = _panel_links(listed, page_of, stem)
     return DataBlock("columns", [msgspec.json.encode(chosen)])
 
 
-def _page_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str | None]:
+def _panel_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str | None]:
     places: dict[int, int] = {}
     links: list[str | None] = []
     for index in listed:
@@ -121,15 +124,20 @@ def _page_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str
     return links
 
 
-def _chart(view: FitnessView) -> list[_ChartBar]:
-    timeouts = sum(row.cells[2].task_count for row in view.matrix)
-    unmeasured = sum(row.cells[3].task_count for row in view.matrix)
-    counts = [*(each.task_count for each in view.ratio_bins), timeouts, unmeasured]
+def _chart(numbers: FitnessNumbers) -> list[_ChartBar]:
+    timeouts = sum(row.cells[2].task_count for row in numbers.matrix)
+    unmeasured = sum(row.cells[3].task_count for row in numbers.matrix)
+    counts = [*(each.task_count for each in numbers.ratio_bins), timeouts, unmeasured]
     within = ["pass"] * _WITHIN_BINS
-    meanings = [*within, *["fail"] * (len(view.ratio_bins) - _WITHIN_BINS), "timeout", "unmeasured"]
+    meanings = [
+        *within,
+        *["fail"] * (len(numbers.ratio_bins) - _WITHIN_BINS),
+        "timeout",
+        "unmeasured",
+    ]
     labels = [*_RATIO_LABELS, None, None]
-    bars = column_chart(counts, slot=80, width=52, height=150, baseline=200)
-    return [_ChartBar(*parts) for parts in zip(bars, meanings, labels, counts, strict=True)]
+    parts = (column_chart(counts), bar_chart(counts), meanings, labels, counts)
+    return [_ChartBar(*each) for each in zip(*parts, strict=True)]
 
 
 class _Metric(NamedTuple):
@@ -156,81 +164,78 @@ def _metrics(summary: dict[str, Any]) -> list[_Metric]:
     ]
 
 
-def _shares(summary: dict[str, Any]) -> dict[str, float | int | None]:
-    """Both axes as shares, each over what it can speak of."""
-    task_count = summary["task_count"]
-    timed = summary["latency_pass_count"] + summary["latency_fail_count"]
+def _totals(numbers: FitnessNumbers) -> dict[str, int]:
     return {
-        "sufficient": summary["sufficiency_pass_count"] / task_count if task_count else None,
-        "within": summary["latency_pass_count"] / timed if timed else None,
-        "timed": timed,
-    }
-
-
-def _totals(view: FitnessView) -> dict[str, int]:
-    return {
-        status: sum(row.cells[place].task_count for row in view.matrix)
+        status: sum(row.cells[place].task_count for row in numbers.matrix)
         for place, status in enumerate(LATENCY_STATUS_NAMES)
     }
 
 
-def _first_body(bundle: Bundle, view: FitnessView, stem: str, **more: Any) -> Markup:
+def _first_body(bundle: Bundle, numbers: FitnessNumbers, place: ReportPlace, **more: Any) -> Markup:
     return render(
         "report/templates/fitness.html.j2",
-        view=view,
+        numbers=numbers,
         identities=identities(bundle),
         statuses=LATENCY_STATUS_NAMES,
-        totals=_totals(view),
-        chart=_chart(view) if view.ratio_bins else [],
-        metrics=_metrics(view.summary),
-        shares=_shares(view.summary),
+        totals=_totals(numbers),
+        chart=_chart(numbers) if numbers.ratio_bins else [],
+        metrics=_metrics(numbers.summary),
         version=__version__,
-        stem=stem,
+        stem=place.stem,
+        run=run_facts(bundle, place.name),
         **more,
     )
 
 
 def _listing_body(
-    bundle: Bundle, view: FitnessView, columns: TaskColumns, selection: _Selection, stem: str
+    bundle: Bundle,
+    numbers: FitnessNumbers,
+    columns: TaskColumns,
+    selection: _Selection,
+    place: ReportPlace,
 ) -> Markup:
     """Body of the first page, which lists everything that is listed."""
     listed = selection.listed
     return _first_body(
         bundle,
-        view,
-        stem,
+        numbers,
+        place,
         columns=True,
         listed=len(listed),
         debts=columns.debt_counts(listed),
+        first_debts=first_debts(columns),
         left_out={
             "list": len(columns) - len(listed),
             "panels": sum(selection.page_of[index] != 0 for index in listed),
         },
-        pages=selection.page_count > 1,
+        has_further=selection.page_count > 1,
     )
 
 
 def _further_body(
-    view: FitnessView, columns: TaskColumns, count: int, number: int, here: list[int], stem: str
+    run: RunFacts,
+    numbers: FitnessNumbers,
+    columns: TaskColumns,
+    listed: list[int],
+    **more: Any,
 ) -> Markup:
     """Body of a page of further panels."""
     return render(
         "report/templates/panels.html.j2",
-        suite=view.suite,
-        back=f"{stem}.html",
-        number=number + 1,
-        count=count,
-        listed=len(here),
-        debts=columns.debt_counts(here),
+        run=run,
+        suite=numbers.suite,
+        listed=len(listed),
+        debts=columns.debt_counts(listed),
         version=__version__,
+        **more,
     )
 
 
 def fitness_pages(
     bundle: Bundle,
     provenance: Provenance,
+    place: ReportPlace | None = None,
     *,
-    stem: str = "index",
     may_page: bool,
     limits: FitnessLimits | None = None,
 ) -> Iterator[Page]:
@@ -242,32 +247,48 @@ def fitness_pages(
         A fitness bundle, its digests checked.
     provenance
         What its inputs add.
-    stem
-        What the names of its pages begin with.
+    place
+        Where the pages stand; alone and under the folder's name when omitted.
     may_page
         Whether there may be more than one file. If not, the first says what it leaves out.
     """
+    place = place or ReportPlace("index", bundle.name)
     limits = limits or FitnessLimits()
+    first = f"{place.stem}.html"
     if not bundle.has("results.jsonl"):
-        view = fitness_view(bundle, None)
+        numbers = fitness_numbers(bundle, None)
         left_out = {"list": 0, "panels": 0}
-        body = _first_body(bundle, view, stem, columns=False, left_out=left_out, pages=False)
-        yield page(f"{stem}.html", f"Fitness report: {view.suite}", "fitness", body, [])
+        body = _first_body(
+            bundle, numbers, place, columns=False, left_out=left_out, has_further=False
+        )
+        yield framed_page(first, _title(place, numbers), "fitness", body, [])
         return
     with LineFile(bundle.folder / "results.jsonl") as lines:
         columns = task_columns(lines)
-        view = fitness_view(bundle, columns)
+        numbers = fitness_numbers(bundle, columns)
         selection = _select(columns, lines, limits, may_page=may_page)
         for number in range(selection.page_count):
             here = [index for index in selection.listed if selection.page_of[index] == number]
             body = (
-                _further_body(view, columns, selection.page_count, number, here, stem)
+                _further_body(
+                    run_facts(bundle, place.name),
+                    numbers,
+                    columns,
+                    here,
+                    back=first,
+                    number=number + 1,
+                    count=selection.page_count,
+                )
                 if number
-                else _listing_body(bundle, view, columns, selection, stem)
+                else _listing_body(bundle, numbers, columns, selection, place)
             )
             blocks = [
-                _column_block(columns, selection, stem, number),
+                _column_block(columns, selection, place.stem, number),
                 DataBlock("details", _details(lines, here, columns, provenance)),
             ]
-            name = _page_name(stem, number) if number else f"{stem}.html"
-            yield page(name, f"Fitness report: {view.suite}", "fitness", body, blocks)
+            name = _page_name(place.stem, number) if number else first
+            yield framed_page(name, _title(place, numbers), "fitness", body, blocks)
+
+
+def _title(place: ReportPlace, numbers: FitnessNumbers) -> str:
+    return f"{place.name} · fitness · {numbers.suite}"

@@ -7,15 +7,19 @@ import msgspec
 
 from wayproof._version import __version__
 from wayproof.errors import IntegrityError
-from wayproof.report.pages import page
+from wayproof.report.chart import NARROW_SHARES, WIDE_SHARES, Interval, ShareChart, share_chart
+from wayproof.report.frame import framed_page
 from wayproof.report.read import Bundle, LineFile, decoded_line, decoded_lines, identities
-from wayproof.report.recovery_view import (
+from wayproof.report.recovery_numbers import (
     CHECKS,
     FAILURE_KINDS,
+    RecoveryNumbers,
     TrialColumns,
-    recovery_view,
+    first_unverified,
+    recovery_numbers,
     trial_columns,
 )
+from wayproof.report.run import ReportPlace, run_facts
 from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
@@ -167,26 +171,47 @@ def _columns_block(columns: TrialColumns, listed: list[int], steps: _Steps) -> D
     return DataBlock("trials", [msgspec.json.encode(chosen)])
 
 
+def _charts(numbers: RecoveryNumbers) -> dict[str, ShareChart]:
+    """Completed and verified of each policy, laid out for wide and for narrow screens."""
+    rows = [
+        (
+            row.policy,
+            [
+                Interval(
+                    name, value.share, value.low, value.high, f"{value.reached} / {value.cells}"
+                )
+                for name, value in (("completed", row.completed), ("verified", row.verified))
+            ],
+        )
+        for row in numbers.totals
+    ]
+    return {"wide": share_chart(rows, WIDE_SHARES), "narrow": share_chart(rows, NARROW_SHARES)}
+
+
 def recovery_pages(
-    bundle: Bundle, *, stem: str = "index", limits: RecoveryLimits | None = None
+    bundle: Bundle, place: ReportPlace | None = None, *, limits: RecoveryLimits | None = None
 ) -> Iterator[Page]:
     """Yield the report's one page, ``STEM.html``."""
+    place = place or ReportPlace("index", bundle.name)
     limits = limits or RecoveryLimits()
     with LineFile(bundle.folder / "results.jsonl") as lines:
         columns = trial_columns(lines)
-    view = recovery_view(bundle, columns)
+    numbers = recovery_numbers(bundle, columns)
     listed = sorted(_grid_order(columns)[: limits.listed_trials])
     steps = _Steps(bundle, columns, listed, limits.step_bytes)
     body = render(
         "report/templates/recovery.html.j2",
-        view=view,
+        numbers=numbers,
+        charts=_charts(numbers),
         identities=identities(bundle),
         kinds=FAILURE_KINDS,
         left_out={
             "list": len(columns) - len(listed),
             "steps": len(listed) - len(steps.place_of),
         },
-        stem=stem,
+        stem=place.stem,
+        run=run_facts(bundle, place.name),
+        first_trials=first_unverified(columns),
         version=__version__,
     )
     blocks = [
@@ -194,4 +219,5 @@ def recovery_pages(
         DataBlock("grids", _grid_lines(bundle, columns, steps)),
         DataBlock("steps", steps.lines),
     ]
-    yield page(f"{stem}.html", f"Recovery report: {view.suite_id}", "recovery", body, blocks)
+    title = f"{place.name} · recovery · {numbers.suite_id}"
+    yield framed_page(f"{place.stem}.html", title, "recovery", body, blocks)

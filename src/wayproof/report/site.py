@@ -8,10 +8,11 @@ from wayproof._version import __version__
 from wayproof.bundles.manifest import MANIFEST_NAME, FileDigest, digest_file
 from wayproof.errors import InputError
 from wayproof.report.fitness_page import fitness_pages
-from wayproof.report.pages import page
+from wayproof.report.frame import framed_page
 from wayproof.report.provenance import read_provenance
 from wayproof.report.read import Bundle
 from wayproof.report.recovery_page import recovery_pages
+from wayproof.report.run import ReportPlace, bundle_names
 from wayproof.web.page import Page
 from wayproof.web.template import render
 
@@ -22,12 +23,16 @@ _INDEX: Final = "index.html"
 REPORT_LIMITS: Final = ("A report shows its bundles' files and adds no evidence of its own.",)
 
 
-def _fitness(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
+def _fitness(
+    bundle: Bundle, sources: Sources, place: ReportPlace, *, may_page: bool
+) -> Iterator[Page]:
     provenance = read_provenance(bundle.manifest, sources.get("tasks"), sources.get("packets"))
-    return fitness_pages(bundle, provenance, stem=stem, may_page=may_page)
+    return fitness_pages(bundle, provenance, place, may_page=may_page)
 
 
-def _recovery(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
+def _recovery(
+    bundle: Bundle, sources: Sources, place: ReportPlace, *, may_page: bool
+) -> Iterator[Page]:
     del may_page
     if any(path is not None for path in sources.values()):
         raise InputError(
@@ -35,7 +40,7 @@ def _recovery(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) ->
             file=str(bundle.folder),
             mend="leave --tasks and --packets out",
         )
-    return recovery_pages(bundle, stem=stem)
+    return recovery_pages(bundle, place)
 
 
 _KINDS: Final[Mapping[str, Callable[..., Iterator[Page]]]] = {
@@ -44,7 +49,9 @@ _KINDS: Final[Mapping[str, Callable[..., Iterator[Page]]]] = {
 }
 
 
-def _pages(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> Iterator[Page]:
+def _pages(
+    bundle: Bundle, sources: Sources, place: ReportPlace, *, may_page: bool
+) -> Iterator[Page]:
     make = _KINDS.get(bundle.manifest.kind)
     if make is None:
         raise InputError(
@@ -53,7 +60,7 @@ def _pages(bundle: Bundle, sources: Sources, stem: str, *, may_page: bool) -> It
             expected=" or ".join(sorted(_KINDS)),
             found=bundle.manifest.kind,
         )
-    return make(bundle, sources, stem, may_page=may_page)
+    return make(bundle, sources, place, may_page=may_page)
 
 
 def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:
@@ -68,24 +75,29 @@ def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:
 
 def file_page(bundle: Bundle, sources: Sources) -> Iterator[Page]:
     """Yield one bundle's one page. Its parts are read from the bundle while it is written."""
-    return _pages(bundle, sources, "index", may_page=False)
+    return _pages(bundle, sources, ReportPlace("index", bundle.name), may_page=False)
 
 
 def folder_pages(bundles: Sequence[Bundle], sources: Sources) -> Iterator[Page]:
     """Yield a folder's pages: one bundle's own, or an index and each bundle's."""
     if len(bundles) == 1:
-        yield from _pages(bundles[0], sources, "index", may_page=True)
+        place = ReportPlace("index", bundles[0].name)
+        yield from _pages(bundles[0], sources, place, may_page=True)
         return
-    stems = [f"{number:02d}-{bundle.manifest.kind}" for number, bundle in enumerate(bundles, 1)]
+    names = bundle_names([bundle.folder for bundle in bundles])
+    places = [
+        ReportPlace(f"{number:02d}-{bundle.manifest.kind}", name)
+        for number, (bundle, name) in enumerate(zip(bundles, names, strict=True), 1)
+    ]
     made = [
-        _pages(bundle, sources, stem, may_page=True)
-        for bundle, stem in zip(bundles, stems, strict=True)
+        _pages(bundle, sources, place, may_page=True)
+        for bundle, place in zip(bundles, places, strict=True)
     ]
     body = render(
         "report/templates/index.html.j2",
-        entries=list(zip(bundles, stems, strict=True)),
+        entries=list(zip(bundles, places, strict=True)),
         version=__version__,
     )
-    yield page(_INDEX, "wayproof reports", "index", body, [])
+    yield framed_page(_INDEX, "wayproof reports", "index", body, [])
     for pages in made:
         yield from pages

@@ -1,7 +1,7 @@
 """One self-contained page: styles, data and script inline, each executable part by hash.
 
 The Content-Security-Policy comes first in the head, so nothing before it can run. It
-allows one style sheet and one script, each by its SHA-256, and nothing else: no request,
+allows one style sheet and two scripts, each by its SHA-256, and nothing else: no request,
 no form, no frame, no style attribute, no string turned into markup (trusted types).
 Data blocks are ``application/json``: browsers never execute them.
 """
@@ -56,11 +56,16 @@ def _hash_source(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
+_EARLY_SCRIPT = 'document.documentElement.dataset.script="true"'
+"""Runs before anything is drawn, so that what stands there for viewers that block scripts
+never flashes up where they run."""
+
+
 def _policy(style: str, script: str) -> str:
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src {_hash_source(script)}",
+            f"script-src {_hash_source(_EARLY_SCRIPT)} {_hash_source(script)}",
             f"style-src {_hash_source(style)}",
             "base-uri 'none'",
             "form-action 'none'",
@@ -144,7 +149,8 @@ def page_parts(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n"
+        f"<script>{_EARLY_SCRIPT}</script>\n</head>\n<body>\n"
     )
     yield head.encode("utf-8")
     yield in_english(str(body), messages).encode("utf-8")

@@ -8,6 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from wayproof.text import harmless
+from wayproof.web.numbers import english_number
 
 __all__ = ["render"]
 
@@ -39,6 +40,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["harmless"] = harmless
+    environment.filters["english"] = english_number
     environment.filters["in_french"] = _in_french
     return environment
 

@@ -181,10 +181,10 @@ export class Watch {
     });
     byId("seed").addEventListener("change", load);
     byId("show-costs").addEventListener("change", (event) =>
-      this.#stage.setView({ showCosts: event.target.checked }),
+      this.#stage.setOptions({ showCosts: event.target.checked }),
     );
     byId("show-optimal").addEventListener("change", (event) =>
-      this.#stage.setView({ showOptimal: event.target.checked }),
+      this.#stage.setOptions({ showOptimal: event.target.checked }),
     );
     byId("own-again").addEventListener("click", load);
     byId("given-back").addEventListener("click", () => this.use(this.#sample));
@@ -237,7 +237,7 @@ export class Watch {
       ? ownTrial(grid, scenario)
       : recordedTrial(this.#source, grid, scenario, policy, Number(byId("seed").value));
     this.#cursor = null;
-    this.#stage.setView({ cursor: null });
+    this.#stage.setOptions({ cursor: null });
     this.#stage.show(this.#current, isOwn ? this.#current.steps.length : 0);
   }
 
@@ -279,7 +279,7 @@ export class Watch {
     const { rows } = this.#current.grid;
     const within = (value, length) => Math.max(0, Math.min(length - 1, value));
     this.#cursor = [within(row + down, rows.length), within(column + right, rows[0].length)];
-    this.#stage.setView({ cursor: this.#cursor });
+    this.#stage.setOptions({ cursor: this.#cursor });
   }
 
   #onBoardKey(event) {

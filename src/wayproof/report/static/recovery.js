@@ -123,7 +123,7 @@ function startTrials(data, grids) {
     chosen = index;
     showTrial(index);
   });
-  const view = {
+  const table = {
     columns: columnsOf(data),
     sort: ["scenario", 1],
     emptyKey: "trials.empty",
@@ -164,7 +164,7 @@ function startTrials(data, grids) {
         order.push(index);
       }
     }
-    list.show(view, order);
+    list.show(table, order);
     drawCount();
   }
 

@@ -226,12 +226,12 @@ function headPart(detail, columns, index) {
 }
 
 function awayParts(columns, index) {
-  const page = columns.page?.[index];
+  const place = columns.panel_link?.[index];
   return [
     el("h2", { id: "panel-title" }, foreign(columns.ids[index])),
     el("p", {}, kindMark(columns.kind[index]), " · ", statusMark(columns.latency[index])),
-    page
-      ? el("p", {}, el("a", { href: page }, text("panel.elsewhere")))
+    place
+      ? el("p", {}, el("a", { href: place }, text("panel.elsewhere")))
       : el("p", { class: "note warn" }, text("panel.leftOut", { line: number(columns.line[index]) })),
   ];
 }

@@ -29,7 +29,7 @@ export class List {
   #head = this.#scroller.querySelector(".list-head");
   #body = this.#scroller.querySelector(".list-body");
   #onOpen;
-  #view = null;
+  #table = null;
   #order = [];
   #active = 0;
   #isDrawing = false;
@@ -51,11 +51,11 @@ export class List {
   }
 
   /**
-   * Show the records `indexes` by a view: {columns, sort: [key, 1 or -1], emptyKey,
-   * isChosen}. The view keeps how it was sorted last.
+   * Show the records `indexes` in a table: {columns, sort: [key, 1 or -1], emptyKey,
+   * isChosen}. The table keeps how it was sorted last.
    */
-  show(view, indexes) {
-    this.#view = view;
+  show(table, indexes) {
+    this.#table = table;
     this.#order = indexes;
     this.#arrange();
     this.redraw();
@@ -63,20 +63,20 @@ export class List {
 
   /** Draw everything again: the language has changed. */
   redraw() {
-    if (this.#view === null) {
+    if (this.#table === null) {
       return;
     }
     const count = this.#order.length;
     byId("list-table").setAttribute("aria-rowcount", String(count + 1));
     this.#body.style.setProperty("height", `${Math.max(1, count) * ROW_PX}px`);
-    const cells = this.#view.columns.map((column) => this.#headCell(column));
+    const cells = this.#table.columns.map((column) => this.#headCell(column));
     this.#head.replaceChildren(
       el("div", { role: "row", class: "list-row", "aria-rowindex": 1 }, cells),
     );
     if (count > 0) {
       this.#drawRows();
     } else {
-      this.#body.replaceChildren(emptyRow(this.#view.emptyKey));
+      this.#body.replaceChildren(emptyRow(this.#table.emptyKey));
     }
   }
 
@@ -104,24 +104,24 @@ export class List {
   }
 
   #arrange() {
-    const [key, direction] = this.#view.sort;
-    const { sort } = this.#view.columns.find((column) => column.key === key);
+    const [key, direction] = this.#table.sort;
+    const { sort } = this.#table.columns.find((column) => column.key === key);
     this.#order.sort((a, b) => direction * sort(a, b) || a - b);
     this.#active = 0;
     this.#scroller.scrollTop = 0;
   }
 
   #sortBy(column) {
-    const [key, direction] = this.#view.sort;
+    const [key, direction] = this.#table.sort;
     const first = column.isNumber ? -1 : 1;
-    this.#view.sort = [column.key, key === column.key ? -direction : first];
+    this.#table.sort = [column.key, key === column.key ? -direction : first];
     this.#arrange();
     this.redraw();
-    this.#head.querySelectorAll("button")[this.#view.columns.indexOf(column)].focus();
+    this.#head.querySelectorAll("button")[this.#table.columns.indexOf(column)].focus();
   }
 
   #headCell(column) {
-    const [key, direction] = this.#view.sort;
+    const [key, direction] = this.#table.sort;
     const isSorted = column.key === key;
     const isRising = direction > 0;
     const sign = isRising ? " ▲" : " ▼";
@@ -158,7 +158,7 @@ export class List {
 
   #row(place) {
     const index = this.#order[place];
-    const cells = this.#view.columns.map((column, at) => {
+    const cells = this.#table.columns.map((column, at) => {
       const content = column.draw(index);
       return el(
         "div",
@@ -170,7 +170,7 @@ export class List {
       "div",
       {
         role: "row",
-        class: this.#view.isChosen?.(index) ? "list-row chosen" : "list-row",
+        class: this.#table.isChosen?.(index) ? "list-row chosen" : "list-row",
         "aria-rowindex": place + 2,
         css: { transform: `translateY(${place * ROW_PX}px)` },
       },
@@ -220,13 +220,13 @@ export class List {
     if (!event.target.classList.contains("task")) {
       return;
     }
-    const page = Math.max(1, Math.floor(this.#scroller.clientHeight / ROW_PX) - 2);
+    const screenful = Math.max(1, Math.floor(this.#scroller.clientHeight / ROW_PX) - 2);
     const last = this.#order.length - 1;
     const places = {
       ArrowDown: this.#active + 1,
       ArrowUp: this.#active - 1,
-      PageDown: this.#active + page,
-      PageUp: this.#active - page,
+      PageDown: this.#active + screenful,
+      PageUp: this.#active - screenful,
       Home: 0,
       End: last,
     };

@@ -30,7 +30,7 @@ function trailOf(trial, shown) {
   return cells;
 }
 
-function sceneOf(trial, shown, view) {
+function sceneOf(trial, shown, options) {
   const step = shown > 0 ? trial.steps[shown - 1] : null;
   return {
     grid: trial.grid,
@@ -38,7 +38,7 @@ function sceneOf(trial, shown, view) {
     position: step ? step.position : trial.grid.start,
     refused: step && !step.accepted ? step.action : null,
     cursor: null,
-    ...view,
+    ...options,
   };
 }
 
@@ -76,7 +76,7 @@ export class Stage {
   #trial = null;
   #shown = 0;
   #timer = null;
-  #view = { showCosts: true, showOptimal: true };
+  #options = { showCosts: true, showOptimal: true };
 
   /** @param {(trial: object, shown: number) => void} onMoment called after each drawing */
   constructor(onMoment) {
@@ -106,8 +106,8 @@ export class Stage {
   }
 
   /** Change what the board shows: {showCosts, showOptimal, cursor}. */
-  setView(change) {
-    this.#view = { ...this.#view, ...change };
+  setOptions(change) {
+    this.#options = { ...this.#options, ...change };
     this.redraw();
   }
 
@@ -125,7 +125,7 @@ export class Stage {
 
   #drawBoard(moment) {
     this.#board.setAttribute("viewBox", boardBox(this.#trial.grid));
-    this.#board.replaceChildren(...drawBoard(sceneOf(this.#trial, this.#shown, this.#view)));
+    this.#board.replaceChildren(...drawBoard(sceneOf(this.#trial, this.#shown, this.#options)));
     this.#board.setAttribute("aria-label", `${text("board.label")} ${moment}`);
   }
 

@@ -15,14 +15,16 @@ from wayproof.evidence.fitness_names import (
     LATENCY_STATUSES,
     SUFFICIENT,
 )
+from wayproof.report.first_rows import FIRST_ROWS, FirstRows
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
 from wayproof.stats.intervals import nearest_rank
 from wayproof.text import clip
 
 __all__ = [
-    "FitnessView",
+    "FitnessNumbers",
     "TaskColumns",
-    "fitness_view",
+    "first_debts",
+    "fitness_numbers",
     "task_columns",
 ]
 
@@ -41,6 +43,8 @@ _RATIO_EDGES: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Upper ends of the bins of wall time ÷ budget; the last bin is open."""
 _TABLE_ROWS: Final = 100
 _ID_CHARS: Final = 160
+_MISSING_CHARS: Final = 80
+_MOST_MISSING: Final = 3
 _UNMEASURED: Final = -1.0
 
 
@@ -63,6 +67,7 @@ class _Summary(msgspec.Struct, frozen=True):
     mean_precision_at_packet_denominator: int
     mean_scent_coverage: float | None
     mean_scent_coverage_denominator: int
+    vacuous_count: int | None = None
 
 
 class _RouteType(msgspec.Struct, frozen=True):
@@ -70,6 +75,7 @@ class _RouteType(msgspec.Struct, frozen=True):
     sufficiency_pass_count: int
     sufficiency_fail_count: int
     latency_fail_count: int
+    vacuous_count: int | None = None
 
 
 class _SuiteRecord(msgspec.Struct, frozen=True):
@@ -91,9 +97,21 @@ class _Task(msgspec.Struct, frozen=True, gc=False):
     latency_budget_ms: Annotated[int, msgspec.Meta(ge=1)]
     recall_at_packet: float
     precision_at_packet: float
-    missing_expected_artifacts: list[msgspec.Raw]
+    expected_artifacts: list[msgspec.Raw]
+    missing_expected_artifacts: list[str]
     forbidden_first_route_hits: list[msgspec.Raw]
+    scent_status: str
+    forbidden_status: str
     attempt: int | None = None
+
+
+def _is_vacuous(task: _Task) -> bool:
+    """Whether no rung of the ladder was examined: such a result could not fail."""
+    return (
+        not task.expected_artifacts
+        and task.scent_status == task.forbidden_status == "unscored"
+        and task.sufficiency_failure_kind is None
+    )
 
 
 class TaskColumns:
@@ -110,6 +128,9 @@ class TaskColumns:
         self.recall = array("d")
         self.precision = array("d")
         self.missing_count = array("I")
+        self.vacuous = array("B")
+        # Names of the first missing ids, of the results that miss any.
+        self.missing: dict[int, list[str]] = {}
         self.hit_count = array("I")
         # Whole ids and attempts, where the shown id differs.
         self._keys: dict[int, tuple[str, int | None]] = {}
@@ -133,6 +154,12 @@ class TaskColumns:
         self.recall.append(task.recall_at_packet)
         self.precision.append(task.precision_at_packet)
         self.missing_count.append(len(task.missing_expected_artifacts))
+        self.vacuous.append(_is_vacuous(task))
+        if task.missing_expected_artifacts:
+            self.missing[len(self.ids) - 1] = [
+                clip(each, _MISSING_CHARS)
+                for each in task.missing_expected_artifacts[:_MOST_MISSING]
+            ]
         self.hit_count.append(len(task.forbidden_first_route_hits))
 
     def is_debt(self, index: int) -> bool:
@@ -145,6 +172,12 @@ class TaskColumns:
             "sufficiency": sum(self.kind[index] > 0 for index in indexes),
             "latency": sum(self.latency[index] in _DEBT_STATUS_CODES for index in indexes),
         }
+
+    def missing_text(self, index: int) -> str:
+        """Names of a result's first missing ids, and how many more it misses."""
+        named = self.missing.get(index, [])
+        rest = self.missing_count[index] - len(named)
+        return ", ".join(named) + (f" (+{rest})" if rest else "")
 
     def key(self, index: int) -> tuple[str, int | None]:
         """Task id and attempt of one result, whole."""
@@ -159,6 +192,11 @@ class TaskColumns:
             columns = {name: [getattr(self, name)[index] for index in indexes] for name in _COLUMNS}
             columns["ids"] = [self.ids[index] for index in indexes]
         columns["routes"] = list(self.routes)
+        columns["missing"] = {
+            place: self.missing[index]
+            for place, index in enumerate(indexes)
+            if index in self.missing
+        }
         return columns
 
 
@@ -172,7 +210,47 @@ _COLUMNS: Final = (
     "precision",
     "missing_count",
     "hit_count",
+    "vacuous",
 )
+
+
+class DebtRow(NamedTuple):
+    """One debt as the page without scripts shows it; ``mark`` is the sign of its latency."""
+
+    task: str
+    kind: str
+    missing: str
+    latency: str
+    mark: str
+    wall_ms: float | None
+    budget_ms: int
+    route: str
+
+
+_LATENCY_MARKS: Final = {"pass": "good", "fail": "bad", "timeout": "warn", "unmeasured": "none"}
+
+
+def first_debts(columns: TaskColumns) -> FirstRows:
+    """Results that stand in a queue, in the order of the file, as far as the page holds them."""
+    routes = list(columns.routes)
+    debts = [index for index in range(len(columns)) if columns.is_debt(index)]
+    rows = []
+    for index in debts[:FIRST_ROWS]:
+        latency = LATENCY_STATUS_NAMES[columns.latency[index]]
+        wall_ms = columns.wall_ms[index]
+        rows.append(
+            DebtRow(
+                task=columns.ids[index],
+                kind=_ROWS[columns.kind[index]],
+                missing=columns.missing_text(index),
+                latency=latency,
+                mark=_LATENCY_MARKS[latency],
+                wall_ms=None if wall_ms < 0 else wall_ms,
+                budget_ms=int(columns.budget_ms[index]),
+                route=routes[columns.route[index]],
+            )
+        )
+    return FirstRows(rows, len(debts) - len(rows))
 
 
 class MatrixCell(NamedTuple):
@@ -222,7 +300,29 @@ class RatioBin(NamedTuple):
     task_count: int
 
 
-class FitnessView(NamedTuple):
+class Shares(NamedTuple):
+    """Both axes as shares, each over what it can speak of.
+
+    Attributes
+    ----------
+    passes, could_fail
+        Sufficient results and all results, without those that could not fail; null where a
+        summary doesn't say how many these are.
+    vacuous
+        Results of which no rung was examined.
+    timed
+        Results with a verdict on their time.
+    """
+
+    sufficient: float | None
+    passes: int | None
+    could_fail: int | None
+    vacuous: int | None
+    within: float | None
+    timed: int
+
+
+class FitnessNumbers(NamedTuple):
     """All numbers of the report's first screens.
 
     Attributes
@@ -237,6 +337,7 @@ class FitnessView(NamedTuple):
     status: str
     limits: list[str]
     summary: dict[str, Any]
+    shares: Shares
     ignored_packet_count: int
     matrix: list["MatrixRow"]
     route_types: list[dict[str, Any]]
@@ -353,18 +454,49 @@ def _budget_rows(columns: TaskColumns) -> list[BudgetRow]:
     return rows
 
 
-def _route_rows(record: _SuiteRecord) -> list[dict[str, Any]]:
-    rows = [
-        {
-            "route_type": name,
-            "sufficient_share": row.sufficiency_pass_count / row.task_count
-            if row.task_count
-            else None,
-            **msgspec.to_builtins(row),
-        }
-        for name, row in record.route_type_metrics.items()
-    ]
+def _share(passes: int, results: int, vacuous: int | None) -> float | None:
+    """Share of sufficient among the results that could fail; null where that is unknown."""
+    if vacuous is None or results == vacuous:
+        return None
+    return (passes - vacuous) / (results - vacuous)
+
+
+def _route_rows(record: _SuiteRecord, columns: TaskColumns | None) -> list[dict[str, Any]]:
+    vacuous: dict[str, int] = {}
+    if columns is not None:
+        names = list(columns.routes)
+        counted = Counter(
+            names[route]
+            for route, is_vacuous in zip(columns.route, columns.vacuous, strict=True)
+            if is_vacuous
+        )
+        vacuous = {name: counted[name] for name in names}
+    rows = []
+    for name, row in record.route_type_metrics.items():
+        count = vacuous.get(name, row.vacuous_count)
+        rows.append(
+            {
+                **msgspec.to_builtins(row),
+                "route_type": name,
+                "vacuous_count": count,
+                "could_fail": None if count is None else row.task_count - count,
+                "sufficient_share": _share(row.sufficiency_pass_count, row.task_count, count),
+            }
+        )
     return sorted(rows, key=lambda row: (-row["sufficiency_fail_count"], row["route_type"]))
+
+
+def _shares(summary: _Summary, columns: TaskColumns | None) -> Shares:
+    vacuous = summary.vacuous_count if columns is None else sum(columns.vacuous)
+    timed = summary.latency_pass_count + summary.latency_fail_count
+    return Shares(
+        sufficient=_share(summary.sufficiency_pass_count, summary.task_count, vacuous),
+        passes=None if vacuous is None else summary.sufficiency_pass_count - vacuous,
+        could_fail=None if vacuous is None else summary.task_count - vacuous,
+        vacuous=vacuous,
+        within=summary.latency_pass_count / timed if timed else None,
+        timed=timed,
+    )
 
 
 def _require_same(bundle: Bundle, field: str, expected: Any, found: Any) -> None:
@@ -378,7 +510,7 @@ def _require_same(bundle: Bundle, field: str, expected: Any, found: Any) -> None
         )
 
 
-def fitness_view(bundle: Bundle, columns: TaskColumns | None) -> FitnessView:
+def fitness_numbers(bundle: Bundle, columns: TaskColumns | None) -> FitnessNumbers:
     """Gather what the first screens show.
 
     Parameters
@@ -403,16 +535,21 @@ def fitness_view(bundle: Bundle, columns: TaskColumns | None) -> FitnessView:
             file=str(bundle.folder / "summary.json"),
             field="sufficiency_latency_matrix",
         )
-    route_rows = _route_rows(record)
+    route_rows = _route_rows(record, columns)
     budgets: list[BudgetRow] = []
     if columns is not None:
         _require_same(bundle, "sufficiency_latency_matrix", _counted(columns), matrix)
+        if record.summary.vacuous_count is not None:
+            _require_same(
+                bundle, "summary.vacuous_count", sum(columns.vacuous), record.summary.vacuous_count
+            )
         budgets = _budget_rows(columns)
-    return FitnessView(
+    return FitnessNumbers(
         suite=record.suite,
         status=record.status,
         limits=record.limits,
         summary=msgspec.to_builtins(record.summary),
+        shares=_shares(record.summary, columns),
         ignored_packet_count=record.ignored_packet_count,
         matrix=_matrix(matrix),
         route_types=route_rows[:_TABLE_ROWS],

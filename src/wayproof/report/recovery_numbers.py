@@ -8,33 +8,24 @@ import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import IntegrityError
-from wayproof.report.chart import Whisker, share_position
+from wayproof.evidence import recovery_names
+from wayproof.report.first_rows import FIRST_ROWS, FirstRows
 from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
 
 __all__ = [
-    "CHECKS",
-    "FAILURE_KINDS",
-    "RecoveryView",
+    "RecoveryNumbers",
     "TrialColumns",
-    "recovery_view",
+    "first_unverified",
+    "recovery_numbers",
     "trial_columns",
 ]
 
-CHECKS: Final = (
-    "prefix_valid",
-    "injection_rejected",
-    "state_unchanged",
-    "transitions_valid",
-    "within_budget",
-    "finished_at_target",
-    "optimum_certified",
-    "cost_exact",
-    "replay_identical",
-)
-"""In the order in which they are made."""
-FAILURE_KINDS: Final = ("collision", "invalid_path", "premature_end")
+CHECKS: Final = tuple(check.name for check in recovery_names.CHECKS)
+FAILURE_KINDS: Final = tuple(kind.name for kind in recovery_names.FAILURE_KINDS)
 _EXCESS_EDGES: Final = (0, 4, 9, 19, 49)
 """Upper ends of the bins of excess cost; the last bin is open."""
+_KIND_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(FAILURE_KINDS)}
+_CHECK_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(CHECKS)}
 _PPM: Final = 1_000_000
 _NOTHING: Final = -1
 
@@ -133,11 +124,11 @@ class TrialColumns:
         self.scenario.append(self.scenarios.setdefault(result.scenario_id, len(self.scenarios)))
         self.policy.append(self.policies.setdefault(result.policy, len(self.policies)))
         self.grid.append(self.grids.setdefault(result.grid_id, len(self.grids)))
-        self.kind.append(FAILURE_KINDS.index(result.failure_kind))
+        self.kind.append(_KIND_CODES[result.failure_kind])
         self.seed.append(result.policy_seed)
         self.completed.append(result.completed)
         self.verified.append(result.verified_recovery)
-        self.failed.append(_NOTHING if failed is None else CHECKS.index(failed))
+        self.failed.append(_NOTHING if failed is None else _CHECK_CODES[failed])
         self.excess.append(result.excess_cost)
         self.final_cost.append(result.final_cost)
         self.optimal_cost.append(result.optimal_cost)
@@ -183,6 +174,35 @@ def trial_columns(lines: LineFile) -> TrialColumns:
     return columns
 
 
+class TrialRow(NamedTuple):
+    """One trial as the page without scripts shows it."""
+
+    scenario: str
+    policy: str
+    seed: int
+    completed: bool
+    excess: int | None
+    failed: str | None
+
+
+def first_unverified(columns: TrialColumns) -> FirstRows:
+    """Trials that weren't verified, in the order of the file, as far as the page holds them."""
+    scenarios, policies = list(columns.scenarios), list(columns.policies)
+    unverified = [index for index in range(len(columns)) if not columns.verified[index]]
+    rows = [
+        TrialRow(
+            scenario=scenarios[columns.scenario[index]],
+            policy=policies[columns.policy[index]],
+            seed=columns.seed[index],
+            completed=bool(columns.completed[index]),
+            excess=columns.excess[index],
+            failed=None if columns.failed[index] == _NOTHING else CHECKS[columns.failed[index]],
+        )
+        for index in unverified[:FIRST_ROWS]
+    ]
+    return FirstRows(rows, len(unverified) - len(rows))
+
+
 class Measured(NamedTuple):
     """A count of cells with its share and interval over grids."""
 
@@ -191,7 +211,6 @@ class Measured(NamedTuple):
     share: float | None
     low: float
     high: float
-    whisker: Whisker
 
 
 class PolicyRow(NamedTuple):
@@ -226,7 +245,7 @@ class PublishedRow(NamedTuple):
     verified: int
 
 
-class RecoveryView(NamedTuple):
+class RecoveryNumbers(NamedTuple):
     """All numbers of the report's first screens."""
 
     suite_id: str
@@ -246,20 +265,9 @@ class RecoveryView(NamedTuple):
     outcomes: list[tuple[str, str, int]]
 
 
-_AXIS_LEFT: Final = 190.0
-_AXIS_WIDTH: Final = 480.0
-
-
 def _measured(count: int, cells: int, interval: _Interval) -> Measured:
     share = count / cells if cells else None
-    low, high = interval.low_ppm / _PPM, interval.high_ppm / _PPM
-
-    def at(value: float | None) -> float | None:
-        return share_position(value, left=_AXIS_LEFT, width=_AXIS_WIDTH)
-
-    return Measured(
-        count, cells, share, low, high, Whisker(at(share) or _AXIS_LEFT, at(low), at(high))
-    )
+    return Measured(count, cells, share, interval.low_ppm / _PPM, interval.high_ppm / _PPM)
 
 
 def _row(policy: _Policy, stratum: _Stratum) -> PolicyRow:
@@ -317,7 +325,7 @@ def _require_counts(bundle: Bundle, summary: _Summary, columns: TrialColumns) ->
         )
 
 
-def recovery_view(bundle: Bundle, columns: TrialColumns) -> RecoveryView:
+def recovery_numbers(bundle: Bundle, columns: TrialColumns) -> RecoveryNumbers:
     """Gather what the first screens show.
 
     Raises
@@ -330,7 +338,7 @@ def recovery_view(bundle: Bundle, columns: TrialColumns) -> RecoveryView:
     totals = [_row(policy, policy.total) for policy in summary.policies]
     own = {row.policy: row for row in totals}
     seen = {check for row in totals for check in row.first_failed}
-    return RecoveryView(
+    return RecoveryNumbers(
         suite_id=summary.suite_id,
         trials=summary.trials,
         grids=summary.grids,

@@ -9,12 +9,14 @@ from wayproof.text import harmless
 from wayproof.web.join import join_modules
 from wayproof.web.page import DataBlock, Page, merged_messages, page_parts, source_text
 
-__all__ = ["page"]
+__all__ = ["framed_page"]
 
 _STYLES = ("web/static/base.css", "web/static/board.css", "report/static/report.css")
 
 
-def page(name: str, title: str, script: str, body: Markup, data: Iterable[DataBlock]) -> Page:
+def framed_page(
+    name: str, title: str, script: str, body: Markup, data: Iterable[DataBlock]
+) -> Page:
     """Put a body and its data into the frame; ``script`` names the entry module."""
     rooms = ("web", "report")
     messages = merged_messages(
