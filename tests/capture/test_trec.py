@@ -1,8 +1,10 @@
 """TREC files are read, ranked and written as pytrec_eval reads and ranks them."""
 
+import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import pytrec_eval
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from capture.capture_logs import FIXTURES, packets_of
 from wayproof.capture import Problems
 from wayproof.capture.lines import Source
-from wayproof.capture.trec import ranked, read_qrels, read_run, run_lines
+from wayproof.capture.trec import ranked, read_qrels, read_run
+from wayproof.capture.trec_export import run_lines
 from wayproof.cli import main
+from wayproof.fitness import evaluate_benchmark
 
 
 def _order_by_pytrec_eval(scores: dict[str, float]) -> list[str]:
@@ -174,3 +178,387 @@ def test_a_run_can_be_inspected(capsys: pytest.CaptureFixture[str]) -> None:
     """A ranked list has no timeline, and says so."""
     assert main(["capture", "inspect", str(FIXTURES / "trec/run.trec")]) == 0
     assert "null (ranked_list)" in capsys.readouterr().out
+
+
+# -- strictness: a judgment that can't be read stops the import -----------------------
+
+
+Files = Callable[..., list[str]]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Write files of these contents (``qrels=…, run=…``) and return their paths."""
+
+    def write(**contents: str | bytes) -> list[str]:
+        for name, content in contents.items():
+            data = content if isinstance(content, bytes) else content.encode()
+            (tmp_path / name).write_bytes(data)
+        return [str(tmp_path / name) for name in contents]
+
+    return write
+
+
+class Imported(NamedTuple):
+    """What an import left behind: its status, its words, its tasks and packets by topic."""
+
+    status: int
+    said: str
+    tasks: dict[str, dict[str, Any]]
+    packets: dict[str, dict[str, Any]]
+
+
+@pytest.fixture
+def importing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Imported]:
+    """Import by the command, tasks and packets going to files of their own."""
+
+    def run(*arguments: str) -> Imported:
+        out, tasks_out = tmp_path / "packets.out", tmp_path / "tasks.out"
+        places = ["--out", str(out), "--tasks-out", str(tasks_out)]
+        status = main(["trec", "import", *arguments, *places])
+        tables = [_written(path) if path.exists() else [] for path in (tasks_out, out)]
+        tasks, packets = ({one["task_id"]: one for one in rows} for rows in tables)
+        return Imported(status, capsys.readouterr().err, tasks, packets)
+
+    return run
+
+
+Importing = Callable[..., Imported]
+RUN = "t1 Q0 a.py 1 2 r\n"
+
+UNREADABLE = [
+    ("t1 0 a b.py 1", "5 columns"),
+    ("t1 0 a.py", "3 columns"),
+    ("t1 0 a.py one", "not a whole number"),
+    ("t1 0 a.py 0.5", "not a whole number"),
+    ("t1 0 a.py 1_0", "not a whole number"),
+    ("t1 0 a.py \u0661", "not a whole number"),
+    ("t1 0 a.py nan", "not a whole number"),
+    ("t1 0 a.py 1e12", "not a whole number"),
+    ("t1 0 a\u00a0b.py 1", "U+00A0 (NO-BREAK SPACE)"),
+    ("t1\u00a00 a.py 1 2", "U+00A0"),
+    ("t1 0 a.py\u3000 1", "U+3000"),
+    ("t1 0 a\u200b.py 1", "U+200B"),
+    ("t1 0 \ufeffa.py 1", "U+FEFF"),
+    ("t1 0 a\x00.py 1", "U+0000"),
+    ("t1 0 c.py 2", "judged twice, 1 and 2"),
+    (b"t1 0 a\xff.py 1", "not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("row", "what"), UNREADABLE)
+def test_a_judgment_that_cannot_be_read_stops_the_import(
+    row: str | bytes, what: str, files: Files, importing: Importing, tmp_path: Path
+) -> None:
+    """Exit 2 with file and line, nothing written; --skip-bad-lines counts it and goes on."""
+    raw = row if isinstance(row, bytes) else row.encode()
+    paths = files(qrels=b"t1 0 c.py 1\nt2 0 d.py 1\n" + raw + b"\nt3 0 e.py 1\n", run=RUN)
+    stopped = importing(*paths)
+    assert stopped.status == 2
+    assert "qrels:3: " in stopped.said
+    assert what in stopped.said
+    assert not (tmp_path / "tasks.out").exists()
+    assert not (tmp_path / "packets.out").exists()
+    skipped = importing(*paths, "--skip-bad-lines")
+    assert skipped.status == 0
+    assert "; 1 bad line\n" in skipped.said
+    assert {key: one["expected_artifacts"] for key, one in skipped.tasks.items()} == {
+        "t1": ["c.py"], "t2": ["d.py"], "t3": ["e.py"],
+    }  # fmt: skip
+
+
+UNREADABLE_IN_RUN = [
+    ("t1 Q0 a b.py 1 1 r", "7 columns"),
+    ("t1 Q0 b\u2003.py 1 1 r", "U+2003 (EM SPACE)"),
+    ("t1 Q0 a.py 2 1 r", "retrieved twice"),
+    ("t1 Q0 b.py 2 high r", "not a number"),
+]
+
+
+@pytest.mark.parametrize(("row", "what"), UNREADABLE_IN_RUN)
+def test_a_run_is_read_as_strictly(row: str, what: str, files: Files, importing: Importing) -> None:
+    """A lost line of a run changes precision and order, so it stops the import, too."""
+    paths = files(qrels="t1 0 a.py 1\n", run=RUN + row + "\nt1 Q0 z.py 3 0 r\n")
+    stopped = importing(*paths)
+    assert stopped.status == 2
+    assert "run:2: " in stopped.said
+    assert what in stopped.said
+    skipped = importing(*paths, "--skip-bad-lines")
+    assert skipped.packets["t1"]["selected_artifacts"] == ["a.py", "z.py"]
+
+
+def test_all_unreadable_lines_are_named_at_once(files: Files, importing: Importing) -> None:
+    """Nobody mends a file line by line: each line is named, and how many there are."""
+    rows = "".join(f"t1 0 d{number} high\n" for number in range(4))
+    stopped = importing(*files(qrels="t1 0 a 1\nt1 0 b 1\n" * 3 + rows, run=RUN))
+    assert stopped.status == 2
+    assert [f"qrels:{line}: " in stopped.said for line in range(7, 11)] == [True] * 4
+    assert "4 lines can't be read" in stopped.said
+
+
+def test_a_header_line_is_called_one(files: Files, importing: Importing) -> None:
+    """qrels have no header; that it is one is said, with its line."""
+    stopped = importing(*files(qrels="topic iter docid rel\nt1 0 a.py 1\n", run=RUN))
+    assert stopped.status == 2
+    assert "qrels:1: looks like a header line" in stopped.said
+
+
+def test_a_repeated_judgment_loses_nothing(files: Files, importing: Importing) -> None:
+    """The same judgment twice is named and doesn't stop; --strict wants not even that."""
+    paths = files(qrels="t1 0 a.py 1\nt1 0 a.py 1.0\n", run=RUN)
+    imported = importing(*paths)
+    assert imported.status == 0
+    assert "qrels:2: repeats the judgment" in imported.said
+    assert imported.tasks["t1"]["relevance"] == {"a.py": 1}
+    assert importing(*paths, "--strict").status == 2
+
+
+GRADES = [("1.0", 1), ("2.", 2), ("+3", 3), ("-2", -2), ("0", 0), ("-0.0", 0), ("1e1", 10),
+          ("1.50e1", 15)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "grade"), GRADES)
+def test_a_grade_is_a_number_however_it_is_written(
+    text: str, grade: int, files: Files, importing: Importing
+) -> None:
+    """Tables from pandas write 1.0; a grade of 0 or less is judged, and not relevant."""
+    imported = importing(*files(qrels=f"t1 0 a.py {text}\n", run=RUN))
+    assert imported.tasks["t1"]["relevance"] == {"a.py": grade}
+    assert imported.tasks["t1"]["expected_artifacts"] == (["a.py"] if grade > 0 else [])
+
+
+ENCODED: list[tuple[str, Callable[[str], bytes]]] = [
+    ("CRLF", lambda text: text.replace("\n", "\r\n").encode()),
+    ("tabs", lambda text: text.replace(" ", "\t").encode()),
+    ("blanks", lambda text: text.replace(" ", "   ").replace("\n", "  \n").encode()),
+    ("leading", lambda text: ("\n \n  " + text.replace("\n", "\n ")).encode()),
+    ("BOM", lambda text: b"\xef\xbb\xbf" + text.encode()),
+    ("UTF-16", lambda text: text.encode("utf-16")),
+    ("gzip", lambda text: gzip.compress(text.encode())),
+    ("no end", lambda text: text.rstrip("\n").encode()),
+]
+
+
+@pytest.mark.parametrize("encode", [one for _, one in ENCODED], ids=[name for name, _ in ENCODED])
+def test_the_same_in_any_encoding(
+    encode: Callable[[str], bytes], files: Files, importing: Importing
+) -> None:
+    """Line ends, tabs, blanks, byte order marks and compression change nothing."""
+    qrels, run = "t1 0 a.py 1\nt1 0 é.py 2\nt2 0 b.py 0\n", RUN + "t1 Q0 é.py 2 1 r\n"
+    imported = importing(*files(qrels=encode(qrels), run=encode(run)))
+    assert imported.status == 0
+    assert imported.tasks["t1"]["relevance"] == {"a.py": 1, "é.py": 2}
+    assert imported.packets["t1"]["selected_artifacts"] == ["a.py", "é.py"]
+    assert "; 0 bad lines" in imported.said
+
+
+# -- what the scores then say ---------------------------------------------------------
+
+
+def test_topics_that_judge_nothing_relevant_are_said(files: Files, importing: Importing) -> None:
+    """They expect nothing; each other gap between judgments and run is said, too."""
+    qrels = "t1 0 a.py 1\nt2 0 a.py 0\nt3 0 b.py -1\nt4 0 a.py 1\n"
+    imported = importing(*files(qrels=qrels, run=RUN + "t2 Q0 a.py 1 1 r\nt9 Q0 a.py 1 1 r\n"))
+    assert imported.status == 0
+    assert '2 topics ("t2", "t3") without a relevant document' in imported.said
+    assert '2 topics ("t3", "t4") without a ranked list: scored as missed' in imported.said
+    assert '1 topic ("t9") without judgments' in imported.said
+    assert [one["expected_artifacts"] for one in imported.tasks.values()] == [
+        ["a.py"], [], [], ["a.py"],
+    ]  # fmt: skip
+
+
+def test_an_empty_run_missed_every_topic(
+    files: Files, importing: Importing, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is a run, of no lines: no packets, and each topic is scored as missed."""
+    for blank in ("", "\n\n"):
+        imported = importing(*files(run=blank, qrels="t1 0 a 1\nt2 0 b 1\n"))
+        assert imported.status == 0
+        assert imported.packets == {}
+        assert '2 topics ("t1", "t2") without a ranked list' in imported.said
+    scored = ["--tasks", str(tmp_path / "tasks.out"), "--packets", str(tmp_path / "packets.out")]
+    main(["fitness", "score", *scored, "--json"])
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert summary["sufficiency_fail_count"] == 2
+    assert summary["mean_recall_at_packet"] == 0
+
+
+@pytest.mark.parametrize("contents", [("",), ("", RUN), ("", "")])
+def test_empty_judgments_are_refused(
+    contents: tuple[str, ...], files: Files, importing: Importing
+) -> None:
+    """Without judgments nothing could be missed, so an empty file is never taken for them."""
+    paths = files(**{f"f{number}": text for number, text in enumerate(contents)})
+    assert importing(*paths).status == 2
+    said = importing("--qrels", paths[0], *paths[1:])
+    assert said.status == 2
+    assert "no judgments" in said.said or "be judgments as well as a run" in said.said
+
+
+# -- other people's columns -----------------------------------------------------------
+
+FOREIGN = {
+    "beir": ("query-id\tcorpus-id\tscore\nt1\ta.py\t2\nt1\tb.py\t1\n", RUN),
+    "beir_without_header": ("t1\ta.py\t1\nt1\tb.py\t1\n", RUN),
+    "beir_and_msmarco": ("t1\ta.py\t1\nt1\tb.py\t1\n", "t1\ta.py\t1\nt1\tz.py\t2\n"),
+    "msmarco": ("t1 0 a.py 1\nt1 0 b.py 1\n", "t1\tz.py\t2\nt1\ta.py\t1\n"),
+    "msmarco_header": ("t1 0 a.py 1\nt1 0 b.py 1\n", "qid\tpid\trank\nt1\ta.py\t1\n"),
+    "json": ('{"t1": {"a.py": 2, "b.py": 1}}', '{"t1": {"a.py": 2.5, "z.py": 1}}'),
+    "json_grades_with_point": ('{"t1": {"a.py": 2.0, "b.py": 1.0}}', RUN),
+    "json_whole_scores": ("t1 0 a.py 2\nt1 0 b.py 1\n", '{"t1": {"a.py": 7, "z.py": 1}}'),
+}
+UNSORTED = {"msmarco"}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_other_columns_are_read(name: str, files: Files, importing: Importing) -> None:
+    """BEIR, MS MARCO and ranx: the same tasks and packets as from TREC's own columns."""
+    qrels, run = files(qrels=FOREIGN[name][0], run=FOREIGN[name][1])
+    said = ["--run", run] if name in UNSORTED else [run]
+    imported = importing(*said, qrels)
+    assert imported.status == 0
+    assert imported.tasks["t1"]["expected_artifacts"] == ["a.py", "b.py"]
+    assert imported.packets["t1"]["selected_artifacts"][0] == "a.py"
+    assert imported.packets["t1"]["source"]["format"] == "trec-run"
+
+
+AMBIGUOUS = [
+    ("t1\ta.py\t1\n", "t1\ta.py\t1\n"),
+    ('{"t1": {"a.py": 1}}', '{"t1": {"a.py": 1}}'),
+    ('{"t1": {"a.py": 1.0}}',),
+    ("t1\ta.py\t1\nt1\tb.py\t2\n",),
+]
+
+
+@pytest.mark.parametrize("contents", AMBIGUOUS)
+def test_what_can_be_both_is_not_guessed(
+    contents: tuple[str, ...], files: Files, importing: Importing
+) -> None:
+    """Judgments or a run? The user says so, and then it is read."""
+    qrels, *run = files(**{f"f{number}": text for number, text in enumerate(contents)})
+    refused = importing(qrels, *run)
+    assert refused.status == 2
+    assert "--qrels FILE or --run FILE" in refused.said
+    said = importing("--qrels", qrels, *(part for one in run for part in ("--run", one)))
+    assert said.status == 0
+    assert said.tasks["t1"]["expected_artifacts"][0] == "a.py"
+
+
+REFUSED = [
+    ("t1 a.py 0.5\nt1 b.py 0.25\n", 'awk \'{print $1, "Q0", $2, 0, $3'),
+    ("t1\ta.py\t1\t20.5\nt1\tb.py\t2\t19.25\n", 'awk \'{print $1, "Q0", $2, $3, $4'),
+    ("t1,a.py,1\n", "1 columns"),
+    ('{"t1": {"a.py": "1"}}', "grade or score"),
+    ('{"t1": {"a.py": true}}', "grade or score"),
+    ('{"t1": ["a.py"]}', "grade or score"),
+    ('{"t1": {"a.py": 1, "a.py": 0}}', "a.py"),
+    ('{"t1": {"a b.py": 1}}', "white space"),
+    ('{"t1": {"a.py": NaN}}', "f0"),
+    ('{"t1": {"a.py": 1}', "f0"),
+]
+
+
+@pytest.mark.parametrize(("content", "what"), REFUSED)
+def test_what_is_neither_is_refused_with_the_way_out(
+    content: str, what: str, files: Files, importing: Importing
+) -> None:
+    """Scores in three or four columns come with the conversion, the rest with what was found."""
+    refused = importing(*files(f0=content))
+    assert refused.status == 2
+    assert what in refused.said
+
+
+def test_a_json_grade_must_be_whole(files: Files, importing: Importing) -> None:
+    """Said to be judgments, a fraction is a judgment that can't be read."""
+    (path,) = files(qrels='{"t1": {"a.py": 0.5, "b.py": 1}}')
+    assert importing("--qrels", path).status == 2
+
+
+# -- literal ids ----------------------------------------------------------------------
+
+
+def test_a_star_in_trec_is_a_star(files: Files, importing: Importing, tmp_path: Path) -> None:
+    """TREC has no prefixes: the id is named literal, and goes out as it came in."""
+    imported = importing(*files(qrels="t1 0 src/* 1\nt1 0 docs/a.md 1\n", run=RUN))
+    assert imported.tasks["t1"]["literal_ids"] == ["src/*"]
+    again = tmp_path / "again"
+    assert main(["trec", "export", str(tmp_path / "tasks.out"), "--out", str(again)]) == 0
+    assert again.read_text() == "t1 0 src/* 1\nt1 0 docs/a.md 1\n"
+
+
+def test_export_keeps_every_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is expected beside the grades is written, a grade of another kind is refused."""
+    path = tmp_path / "tasks.jsonl"
+    task = {"task_id": "t", "expected_artifacts": ["a", "b"], "relevance": {"a": 2}}
+    nothing = {"task_id": "u", "expected_artifacts": []}
+    path.write_text(json.dumps(task) + "\n" + json.dumps(nothing))
+    assert main(["trec", "export", str(path)]) == 0
+    written = capsys.readouterr()
+    assert written.out == "t 0 a 2\nt 0 b 1\n"
+    assert '1 topic ("u") that judge nothing have no line' in written.err
+    for grade in (True, 1.5, "1"):
+        path.write_text(json.dumps(task | {"relevance": {"a": grade}}))
+        assert main(["trec", "export", str(path)]) == 2
+        assert "relevance.a" in capsys.readouterr().err
+
+
+# -- suite means equal trec_eval's ----------------------------------------------------
+
+
+TOPICS = ["t1", "t2", "t3", "t4"]
+IDS = ["a", "b", "c*", "d", "e"]
+_JUDGED = st.dictionaries(
+    st.sampled_from(TOPICS),
+    st.dictionaries(st.sampled_from(IDS), st.integers(-2, 3), min_size=1),
+    min_size=1,
+)
+_LISTS = st.dictionaries(
+    st.sampled_from(TOPICS),
+    st.dictionaries(st.sampled_from(IDS), SCORES, min_size=1),
+)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(_JUDGED, _LISTS, st.integers(1, 3))
+def test_suite_means_equal_trec_eval(
+    files: Files,
+    importing: Importing,
+    judged: dict[str, dict[str, int]],
+    lists: dict[str, dict[str, float]],
+    level: int,
+) -> None:
+    """Recall: ``trec_eval -c -l N``'s set_recall over the topics with a relevant document.
+
+    Precision: its set_P over the judged topics for which something was retrieved. Topics
+    without a relevant document, which trec_eval averages as 0, expect nothing here.
+    """
+    qrels = "".join(f"{t} 0 {d} {g}\n" for t, row in judged.items() for d, g in row.items())
+    run = "".join(f"{t} Q0 {d} 1 {s} r\n" for t, row in lists.items() for d, s in row.items())
+    imported = importing(*files(qrels=qrels, run=run), "--min-relevance", str(level))
+    assert imported.status == 0
+    missing = {"error": "no packet captured"}
+    cases = [
+        {"task": task, "packet": imported.packets.get(topic, missing)}
+        for topic, task in imported.tasks.items()
+    ]
+    summary = evaluate_benchmark({"suite": "s", "cases": cases})["summary"]
+    # pytrec_eval writes outside its memory for grades below -1; all of them mean not relevant.
+    theirs_judged = {t: {d: max(g, 0) for d, g in row.items()} for t, row in judged.items()}
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        theirs_judged, {"set_recall", "set_P"}, relevance_level=level
+    )
+    theirs: dict[str, Any] = evaluator.evaluate(lists)
+    relevant = [t for t, row in judged.items() if max(row.values()) >= level]
+    recall = [theirs[t]["set_recall"] if t in theirs else 0.0 for t in relevant]
+    precision = [row["set_P"] for row in theirs.values()]
+    assert summary["mean_recall_at_packet_denominator"] == len(recall)
+    assert summary["mean_precision_at_packet_denominator"] == len(precision)
+    assert summary["mean_recall_at_packet"] == (
+        pytest.approx(sum(recall) / len(recall), abs=1e-6) if recall else None
+    )
+    assert summary["mean_precision_at_packet"] == (
+        pytest.approx(sum(precision) / len(precision), abs=1e-6) if precision else None
+    )

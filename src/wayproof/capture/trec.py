@@ -1,36 +1,72 @@
 """TREC qrels and run files: relevance judgments and ranked lists, in and out.
 
-Read as pytrec_eval reads them: columns are parted by white space, the rank column is
+Columns are parted as trec_eval parts them, by blanks and tabs; a line with other white
+space is read differently by different tools and so by us not at all. The rank column is
 ignored, and a document is judged or retrieved once for a topic. Ranked as trec_eval ranks:
 by score in single precision, highest first; equal scores by document id, the bytes of the
-last one first.
+last one first. Beside TREC's own columns: BEIR's judgments and MS MARCO's ranks in three
+columns, and JSON of ``{topic: {document: number}}`` as ranx writes it.
 """
 
 import math
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import msgspec
 
 from wayproof.capture.lines import Source
 from wayproof.errors import InputError
+from wayproof.strict_json import strict_value
+from wayproof.text import clip, quoted
 
 __all__ = [
+    "BEIR",
+    "JSON_QRELS",
+    "JSON_RUN",
+    "MSMARCO",
+    "QRELS",
+    "RUN",
+    "TRIPLES",
     "Judged",
+    "Layout",
+    "RankedTopic",
+    "columns_of",
+    "json_tables",
     "looks_like_qrels",
     "looks_like_run",
-    "qrels_lines",
     "ranked",
     "read_qrels",
     "read_run",
-    "run_lines",
+    "score_of",
     "single_precision",
     "task_from_judgments",
+    "whole_number",
 ]
 
-_INTEGER = re.compile(r"[+-]?\d{1,9}")
+
+class Layout(NamedTuple):
+    """Which column holds what, from 0; a layout without columns is JSON."""
+
+    title: str
+    columns: int = 0
+    document: int = 2
+    value: int = 3
+    tag: int | None = None
+    has_header: bool = False
+    has_ranks: bool = False
+
+
+QRELS = Layout("qrels", columns=4)
+RUN = Layout("a run", columns=6, value=4, tag=5)
+TRIPLES = Layout("three columns of judgments", columns=3, document=1, value=2)
+BEIR = TRIPLES._replace(title="BEIR's judgments", has_header=True)
+MSMARCO = Layout("MS MARCO's three columns", columns=3, document=1, value=2, has_ranks=True)
+JSON_QRELS = Layout("JSON judgments")
+JSON_RUN = Layout("a JSON run")
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -41,36 +77,62 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 class RankedTopic(msgspec.Struct, frozen=True):
-    """A topic's ranked list, the run's tag, and its first line in the file."""
+    """A topic's ranked list, the run's tag, and its first line in the file (JSON: 0)."""
 
     topic: str
     documents: list[str]
-    tag: str
+    tag: str | None
     line: int
 
 
-def _columns(text: str) -> list[str]:
-    return text.split()
+# -- columns and numbers --------------------------------------------------------------
+
+_GAP = re.compile(r"[ \t\v\f\r\n]+")
+_ODD = re.compile(r"[^\S \t\v\f\r\n]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\ufeff]")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+_MAX_GRADE = 10**9
 
 
-def _is_float(text: str) -> bool:
-    try:
-        return not math.isnan(float(text))
-    except ValueError:
-        return False
+def columns_of(text: str) -> list[str]:
+    """Split a line as trec_eval does: at blanks and tabs, and at no other white space."""
+    return [part for part in _GAP.split(text) if part]
+
+
+def is_one_token(text: str) -> bool:
+    """Whether a text can stand in a column: something, without white space or the like."""
+    return bool(text) and columns_of(text) == [text] and not _ODD.search(text)
+
+
+def whole_number(text: str) -> int | None:
+    """Read a grade or a rank; ``1.0`` is 1, ``0.5`` and ``x`` are none."""
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = Decimal(text)
+    if abs(value) >= _MAX_GRADE or value != value.to_integral_value():
+        return None
+    return int(value)
+
+
+def score_of(text: str) -> float | None:
+    """Read a score: a number or an infinity."""
+    return float(text) if _NUMBER.fullmatch(text) or _INFINITY.fullmatch(text) else None
 
 
 def looks_like_run(lines: Sequence[str]) -> bool:
     """Whether most of some lines have six columns with a score in the fifth."""
-    rows = [_columns(line) for line in lines]
-    good = sum(len(row) == 6 and _is_float(row[4]) for row in rows)
+    rows = [columns_of(line) for line in lines]
+    good = sum(len(row) == 6 and score_of(row[4]) is not None for row in rows)
     return good > 0 and good * 2 > len(rows)
 
 
 def looks_like_qrels(lines: Sequence[str]) -> bool:
     """Whether most of some lines have four columns with a grade in the last."""
-    rows = [_columns(line) for line in lines]
-    good = sum(len(row) == 4 and _INTEGER.fullmatch(row[3]) is not None for row in rows)
+    rows = [columns_of(line) for line in lines]
+    good = sum(len(row) == 4 and whole_number(row[3]) is not None for row in rows)
     return good > 0 and good * 2 > len(rows)
 
 
@@ -89,146 +151,209 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
     )
 
 
-def _text_lines(source: Source) -> Iterator[tuple[int, str]]:
+# -- import ---------------------------------------------------------------------------
+
+
+def _odd(text: str) -> str | None:
+    """Name a character that tools disagree about; None where there is none."""
+    found = _ODD.search(text)
+    if found is None:
+        return None
+    name = unicodedata.name(found[0], "a control character")
+    return (
+        f"U+{ord(found[0]):04X} ({name}) stands in the line: some tools part columns there, "
+        "others read it as part of an id"
+    )
+
+
+def _fault(row: Sequence[str], text: str, number: int, layout: Layout) -> str | None:
+    """Say why a line can't be read, as far as its columns tell."""
+    odd = _odd(text)
+    if odd is not None:
+        return odd
+    if len(row) != layout.columns:
+        many = "; an id can't hold white space" if len(row) > layout.columns else ""
+        return f"{len(row)} columns; {_line_of(layout)} has {layout.columns}{many}"
+    value = row[layout.value]
+    if number == 1 and value.isidentifier() and score_of(value) is None:
+        return f"looks like a header line ({clip(' '.join(row), 80)}); remove it"
+    return None
+
+
+def _line_of(layout: Layout) -> str:
+    return "a run line" if layout is RUN else f"a line of {layout.title}"
+
+
+def _rows(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, columns) of each line that has its columns; count the others."""
+    header = layout.has_header
     for number, line in source.lines():
         try:
-            yield number, line.decode("utf-8")
+            text = line.decode("utf-8")
         except UnicodeDecodeError:
             source.bad(number, "not UTF-8")
-
-
-def read_run(source: Source) -> list[RankedTopic]:
-    """Read a run file; topics in order of appearance. Bad lines are counted."""
-    scores: dict[str, dict[str, float]] = {}
-    first: dict[str, tuple[int, str]] = {}
-    for number, text in _text_lines(source):
-        row = _columns(text)
-        if len(row) != 6:
-            source.bad(number, f"{len(row)} columns; a run line has 6")
-        elif not _is_float(row[4]):
-            source.bad(number, f"the score {row[4]!r} is not a number")
-        elif row[2] in scores.get(row[0], {}):
-            source.bad(number, f"document {row[2]!r} is retrieved twice for topic {row[0]!r}")
+            continue
+        if header:
+            header = False
+            continue
+        row = columns_of(text)
+        fault = _fault(row, text, number, layout)
+        if fault is None:
+            yield number, row
         else:
-            scores.setdefault(row[0], {})[row[2]] = float(row[4])
-            first.setdefault(row[0], (number, row[5]))
+            source.bad(number, fault)
+
+
+def read_qrels(source: Source, layout: Layout = QRELS) -> list[Judged]:
+    """Read judgments; topics in order of appearance.
+
+    Lines that can't be read, and a second grade for a document that differs from the
+    first, are counted as bad. A judgment that is merely repeated is counted as mended.
+    """
+    if layout is JSON_QRELS:
+        return _json_qrels(source)
+    grades: dict[str, dict[str, int]] = {}
+    for number, row in _rows(source, layout):
+        topic, document = row[0], row[layout.document]
+        grade = whole_number(row[layout.value])
+        documents = grades.setdefault(topic, {})
+        if grade is None:
+            source.bad(number, f"the grade {quoted(row[layout.value])} is not a whole number")
+        elif document not in documents:
+            documents[document] = grade
+        elif documents[document] == grade:
+            source.bad(number, f"repeats the judgment of {_pair(topic, document)}", mended=True)
+        else:
+            grades_said = f"{documents[document]} and {grade}"
+            source.bad(number, f"{_pair(topic, document)} is judged twice, {grades_said}")
+    return [Judged(topic, documents) for topic, documents in grades.items() if documents]
+
+
+def read_run(source: Source, layout: Layout = RUN) -> list[RankedTopic]:
+    """Read ranked lists; topics in order of appearance.
+
+    Lines that can't be read, a document that is retrieved twice for a topic, and a rank
+    that is given twice are counted as bad; the first one stands.
+    """
+    if layout is JSON_RUN:
+        return _json_run(source)
+    scores: dict[str, dict[str, float]] = {}
+    ranks: dict[str, set[float]] = {}
+    first: dict[str, tuple[int, str | None]] = {}
+    for number, row in _rows(source, layout):
+        topic, document = row[0], row[layout.document]
+        score = _rank(row[layout.value]) if layout.has_ranks else score_of(row[layout.value])
+        if score is None:
+            what = "rank, a whole number from 1 on" if layout.has_ranks else "number"
+            source.bad(number, f"the score {quoted(row[layout.value])} is not a {what}")
+        elif document in scores.get(topic, {}):
+            source.bad(number, f"{_pair(topic, document)} is retrieved twice")
+        elif layout.has_ranks and score in ranks.setdefault(topic, set()):
+            source.bad(number, f"rank {row[layout.value]} is given twice for topic {quoted(topic)}")
+        else:
+            scores.setdefault(topic, {})[document] = score
+            if layout.has_ranks:
+                ranks[topic].add(score)
+            first.setdefault(topic, (number, None if layout.tag is None else row[layout.tag]))
     return [
         RankedTopic(topic, ranked(documents), first[topic][1], first[topic][0])
         for topic, documents in scores.items()
     ]
 
 
-def read_qrels(source: Source) -> list[Judged]:
-    """Read a qrels file; topics in order of appearance. Bad lines are counted."""
-    grades: dict[str, dict[str, int]] = {}
-    for number, text in _text_lines(source):
-        row = _columns(text)
-        if len(row) != 4:
-            source.bad(number, f"{len(row)} columns; a qrels line has 4")
-        elif _INTEGER.fullmatch(row[3]) is None:
-            source.bad(number, f"the grade {row[3]!r} is not a whole number")
-        elif row[2] in grades.get(row[0], {}):
-            source.bad(number, f"document {row[2]!r} is judged twice for topic {row[0]!r}")
-        else:
-            grades.setdefault(row[0], {})[row[2]] = int(row[3])
-    return [Judged(topic, documents) for topic, documents in grades.items()]
+def _rank(text: str) -> float | None:
+    """Return a rank as a score: a lower rank scores higher."""
+    rank = whole_number(text)
+    return None if rank is None or rank < 1 else float(-rank)
+
+
+def _pair(topic: str, document: str) -> str:
+    return f"document {quoted(document)} of topic {quoted(topic)}"
+
+
+# -- JSON -----------------------------------------------------------------------------
+
+
+def json_tables(source: Source) -> dict[str, dict[str, float]]:
+    """Read ``{topic: {document: number}}``, strictly.
+
+    Raises
+    ------
+    InputError
+        For anything else; duplicate keys, NaN and texts in place of numbers included.
+    """
+    with source.open() as file:
+        data = file.read()
+    try:
+        value = strict_value(data)
+    except InputError as error:
+        raise error.at(file=source.name) from None
+    if not isinstance(value, dict):
+        raise _not_tables(source, None, value)
+    for topic, documents in value.items():
+        if not isinstance(documents, dict):
+            raise _not_tables(source, quoted(topic), documents)
+        for document, number in documents.items():
+            if isinstance(number, bool) or not isinstance(number, (int, float)):
+                raise _not_tables(source, _pair(topic, document), number)
+            _json_id(source, topic)
+            _json_id(source, document)
+    return value
+
+
+def _not_tables(source: Source, index: str | None, found: Any) -> InputError:
+    return InputError(
+        "not TREC's judgments or run as JSON",
+        file=source.name,
+        index=index,
+        expected="{topic: {document: grade or score}}",
+        found=quoted(found),
+    )
+
+
+def _json_id(source: Source, text: str) -> None:
+    """Refuse ids that TREC's columns could not hold: they would match nothing there."""
+    if not is_one_token(text):
+        raise InputError(
+            "an id must be text without white space", file=source.name, found=quoted(text)
+        )
+
+
+def _json_qrels(source: Source) -> list[Judged]:
+    judged: list[Judged] = []
+    for topic, documents in json_tables(source).items():
+        grades: dict[str, int] = {}
+        for document, number in documents.items():
+            if number != int(number) or abs(number) >= _MAX_GRADE:
+                what = f"the grade {number} of {_pair(topic, document)} is not a whole number"
+                source.bad(0, what)
+            else:
+                grades[document] = int(number)
+        judged.append(Judged(topic, grades))
+    return judged
+
+
+def _json_run(source: Source) -> list[RankedTopic]:
+    return [
+        RankedTopic(topic, ranked(scores), None, 0) for topic, scores in json_tables(source).items()
+    ]
+
+
+# -- tasks ----------------------------------------------------------------------------
 
 
 def task_from_judgments(judged: Judged, *, min_relevance: int = 1) -> dict[str, Any]:
-    """Return the task of a topic: it expects every document of at least this grade."""
-    return {
+    """Return the task of a topic: it expects every document of at least this grade.
+
+    A document id that ends in ``*`` means itself: ``literal_ids`` says so, since in a task
+    written by hand such an id is a prefix.
+    """
+    expected = [document for document, grade in judged.grades.items() if grade >= min_relevance]
+    literal = [document for document in expected if document.endswith("*")]
+    task: dict[str, Any] = {
         "task_id": judged.topic,
         "family": "trec",
         "route_type": "ranked_list",
-        "expected_artifacts": [
-            document for document, grade in judged.grades.items() if grade >= min_relevance
-        ],
-        "relevance": judged.grades,
+        "expected_artifacts": expected,
     }
-
-
-# -- export ---------------------------------------------------------------------------
-
-
-def _token(text: str, what: str, place: str) -> str:
-    if not text or text.split() != [text]:
-        raise InputError(
-            f"{what} can't stand in a TREC file",
-            index=place,
-            expected="non-empty text without white space",
-            found=text,
-            mend="columns are parted by white space; rename it before exporting",
-        )
-    return text
-
-
-def qrels_lines(tasks: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Yield qrels lines: a task's ``relevance`` grades, else each expected artifact with 1.
-
-    Raises
-    ------
-    InputError
-        For ids with white space, and for prefixes (``docs/*``), which qrels can't say.
-    """
-    for task in tasks:
-        topic = _token(str(task.get("task_id") or ""), "a task id", "task")
-        relevance = task.get("relevance")
-        grades = dict.fromkeys(_texts(task.get("expected_artifacts")), 1)
-        if isinstance(relevance, Mapping):
-            grades = {key: one for key, one in relevance.items() if isinstance(one, int)}
-        for artifact, grade in grades.items():
-            if artifact.endswith("*"):
-                raise InputError(
-                    "a prefix can't be written as a relevance judgment",
-                    index=f"task {topic}",
-                    field="expected_artifacts",
-                    found=artifact,
-                    mend="list the ids it stands for",
-                )
-            yield f"{topic} 0 {_token(artifact, 'an id', f'task {topic}')} {grade}\n".encode()
-
-
-def run_lines(
-    packets: Iterable[Mapping[str, Any]], *, tag: str = "wayproof", attempt: int = 1
-) -> Iterator[bytes]:
-    """Yield run lines: selected ids in order, with scores that keep it.
-
-    Raises
-    ------
-    InputError
-        For ids with white space, or a task with two packets of one attempt.
-    """
-    seen: set[str] = set()
-    for packet in packets:
-        number = packet.get("attempt")
-        if (number if number is not None else 1) != attempt:
-            continue
-        topic = _token(str(packet.get("task_id") or ""), "a task id", "packet")
-        if topic in seen:
-            raise InputError(
-                "two packets of one task and attempt can't be one ranked list",
-                index=f"packet {topic}",
-                mend="number them with attempt",
-            )
-        seen.add(topic)
-        selected = _selected(packet)
-        for rank, artifact in enumerate(selected, start=1):
-            document = _token(artifact, "an id", f"packet {topic}")
-            score = len(selected) - rank + 1
-            yield f"{topic} Q0 {document} {rank} {score} {tag}\n".encode()
-
-
-def _texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _selected(packet: Mapping[str, Any]) -> list[str]:
-    """Return selected ids as scoring counts them, in order, each once."""
-    found = _texts(packet.get("selected_artifacts"))
-    rows = packet.get("selected_rows")
-    for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, Mapping):
-            if row.get("kind_id") and row.get("row_id"):
-                found.append(f"{row['kind_id']}:{row['row_id']}")
-            found += _texts(row.get("artifact_ids"))
-    return list(dict.fromkeys(found))
+    return task | ({"literal_ids": literal} if literal else {}) | {"relevance": judged.grades}

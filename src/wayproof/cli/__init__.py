@@ -42,6 +42,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
     "capture": Command("wayproof.cli.capture", "make packets from coding agents' logs"),
+    "trec": Command("wayproof.cli.trec", "read and write TREC's judgments and runs"),
     "recovery": Command(
         "wayproof.cli.recovery", "measure verified recovery after a rejected action"
     ),

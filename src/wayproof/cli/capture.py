@@ -14,7 +14,9 @@ from typing import Any, BinaryIO
 
 from wayproof.cli import say
 from wayproof.cli.capture_places import check_places
-from wayproof.errors import InputError, OutputError
+from wayproof.cli.capture_put import put
+from wayproof.cli.trec import export_arguments, import_arguments
+from wayproof.errors import InputError
 from wayproof.text import clip, harmless
 
 _MAX_NAMED = 50
@@ -80,24 +82,10 @@ def _verb_arguments(parser: argparse.ArgumentParser) -> None:
     looking.add_argument("--json", action="store_true", help="the same as JSON")
     trec = parser.add_argument_group(
         "capture trec-import QRELS RUN, capture trec-export FILE",
-        "TREC relevance judgments to tasks and ranked lists to packets, and back: which is "
-        "which is told by the columns and keys",
+        "the same as wayproof trec import and wayproof trec export",
     )
-    trec.add_argument("--tasks-out", metavar="FILE", help="where imported tasks go")
-    trec.add_argument(
-        "--min-relevance",
-        metavar="N",
-        type=int,
-        default=1,
-        help="judged relevant from this grade on (default: 1)",
-    )
-    trec.add_argument(
-        "--attempt",
-        metavar="N",
-        type=int,
-        default=1,
-        help="export the packets of this attempt (default: 1)",
-    )
+    import_arguments(trec)
+    export_arguments(trec)
 
 
 def _intermix(parser: argparse.ArgumentParser) -> None:
@@ -268,24 +256,7 @@ def _write(args: argparse.Namespace, captured: Sequence[Any], matched: Any) -> N
     if args.draft_tasks is not None:
         drafts = draft_tasks(captured, matched.packets)
         write_whole(Path(args.draft_tasks), map(json_line, drafts))
-    _put(args.out, map(json_line, matched.packets))
-
-
-def _put(out: str, lines: Iterable[bytes]) -> None:
-    from wayproof.capture.output import write_whole
-
-    if out != "-":
-        write_whole(Path(out), lines)
-        return
-    try:
-        sys.stdout.flush()
-        for line in lines:
-            sys.stdout.buffer.write(line)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError("could not be written", file="stdout", found=error.strerror) from None
+    put(args.out, map(json_line, matched.packets))
 
 
 def _tell(
@@ -463,13 +434,13 @@ def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
 def _trec_import(args: argparse.Namespace) -> int:
     from wayproof.cli import capture_trec
 
-    return capture_trec.run_import(args, put=_put, say=_say)
+    return capture_trec.run_import(args, put=put, say=_say)
 
 
 def _trec_export(args: argparse.Namespace) -> int:
     from wayproof.cli import capture_trec
 
-    return capture_trec.run_export(args, put=_put, say=_say)
+    return capture_trec.run_export(args, put=put, say=_say)
 
 
 _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {

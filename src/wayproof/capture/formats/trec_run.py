@@ -1,10 +1,12 @@
 """TREC run files: a ranked list is a packet without a command."""
 
+from collections.abc import Iterable
+
 from wayproof.capture.adapter import Format, Head, Sessions
 from wayproof.capture.lines import Source
 from wayproof.capture.trec import RankedTopic, looks_like_run, read_run
 
-__all__ = ["FORMAT", "claims", "read"]
+__all__ = ["FORMAT", "claims", "hand_over", "read"]
 
 FORMAT = Format(
     name="trec-run",
@@ -24,7 +26,10 @@ FORMAT = Format(
         "subagent": "unknown",
         "version": "unknown",
     },
-    limits=("A ranked list has no command: first contact is null (ranked_list).",),
+    limits=(
+        "A ranked list has no command: first contact is null (ranked_list).",
+        "MS MARCO's three columns and JSON are read by wayproof trec import.",
+    ),
 )
 
 
@@ -35,7 +40,12 @@ def claims(head: Head) -> bool:
 
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over a session without events for each topic."""
-    for topic in read_run(source):
+    hand_over(read_run(source), source, sessions)
+
+
+def hand_over(topics: Iterable[RankedTopic], source: Source, sessions: Sessions) -> None:
+    """Hand over ranked lists, in whatever columns they stood."""
+    for topic in topics:
         _session(source, sessions, topic)
 
 
