@@ -1,8 +1,11 @@
 """init, explain, and the top level."""
 
+import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tools.pages.commands import leaves, parser_of
 
 from conftest import RunWayproof
 from wayproof.cli import COMMANDS
@@ -64,3 +67,51 @@ def test_no_command_exits_2(arguments: list[str], wayproof: RunWayproof) -> None
     assert (ran.status, ran.out) == (2, "")
     assert "--help" in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["fitnes"], "'fitness'"),
+        (["recovery", "ru"], "'run'"),
+        (["explain", "missing_ids"], "'missing_id'"),
+        (["schema", "packets"], "'packet'"),
+        (["capture", "--repo-rot", "x", "a"], "'--repo-root'"),
+        (["capture", "a", "--repo-rot=x", "b"], "'--repo-root'"),
+        (["fitness", "score", "--packet", "p", "--tasks", "t"], "'--packets'"),
+    ],
+    ids=" ".join,
+)
+def test_a_misspelt_word_is_answered_with_the_nearest(
+    arguments: list[str], meant: str, wayproof: RunWayproof
+) -> None:
+    """Commands, options, failure kinds and names of records: one line, with a suggestion."""
+    ran = wayproof(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert f"did you mean {meant}" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_a_word_that_resembles_nothing_gets_no_suggestion(wayproof: RunWayproof) -> None:
+    """No guess is better than a wild one."""
+    ran = wayproof("capture", "--xyzzy", "a")
+    assert ran.status == 2
+    assert "did you mean" not in ran.err
+
+
+def _leaves() -> Iterator[argparse.ArgumentParser]:
+    for name in COMMANDS:
+        yield from leaves(parser_of(name))
+
+
+@pytest.mark.parametrize("parser", list(_leaves()), ids=lambda parser: parser.prog)
+def test_every_help_fits_80_columns_and_is_its_own(
+    parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A help names its own command, and a terminal of 80 columns shows it whole."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = parser.format_help()
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert text.startswith(f"usage: {parser.prog} ")
+    assert parser.description

@@ -8,6 +8,7 @@ was asked for is imported, so ``wayproof --help`` costs little more than Python 
 import argparse
 import contextlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -70,22 +71,72 @@ _FLAGS = {
 
 
 class CommandParser(argparse.ArgumentParser):
-    """argparse with one message per error, no usage dump, and no abbreviations."""
+    """argparse with one message per error, no usage dump, and no abbreviations.
+
+    Attributes
+    ----------
+    intermixed
+        Whether options may stand between positional arguments: ``a.jsonl --strict b.jsonl``.
+    """
+
+    intermixed = False
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._is_mixing = False
+        self._words: Sequence[str] = ()
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse drops what it can't write, and then says that all went well
         if message:
             (sys.stderr if file is None else file).write(message)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; what nobody knows is an error here, where the options are known."""
+        if self._is_mixing:  # a step of parse_known_intermixed_args
+            return super().parse_known_args(args, namespace)
+        self._words = args or ()
+        if self.intermixed:
+            self._is_mixing = True
+            try:
+                parsed, unknown = self.parse_known_intermixed_args(args, namespace)
+            finally:
+                self._is_mixing = False
+        else:
+            parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
+
     def error(self, message: str) -> NoReturn:
         """Say one line on stderr and leave with status 2."""
         from wayproof.text import harmless
 
-        self.exit(2, f"{self.prog}: {harmless(message)} (see '{self.prog} --help')\n")
+        text = harmless(f"{message}{self._hint(message)}")
+        self.exit(2, f"{self.prog}: {text} (see '{self.prog} --help')\n")
+
+    def _hint(self, message: str) -> str:
+        """Name the words of this parser that are nearest to one that it doesn't know."""
+        from difflib import get_close_matches
+
+        choices = [str(word) for action in self._actions for word in action.choices or ()]
+        options = [word for action in self._actions for word in action.option_strings]
+        choice = re.search(r"invalid choice: '([^']*)'", message)
+        if choice is not None:
+            return _did_you_mean(get_close_matches(choice[1], choices, n=2))
+        given = [word.partition("=")[0] for word in self._words if word.startswith("--")]
+        for word in given:
+            if word not in options and (near := get_close_matches(word, options, n=2)):
+                # A misspelt option that is required is reported as missing.
+                known = message.startswith("unrecognized")
+                seen = "" if known else f"; {word} is unknown"
+                return seen + _did_you_mean(near)
+        return ""
+
+
+def _did_you_mean(words: Sequence[str]) -> str:
+    return f"; did you mean {' or '.join(map(repr, words))}?" if words else ""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from wayproof.cli import say
+from wayproof.cli import CommandParser, say
 from wayproof.cli.capture_places import check_places
 from wayproof.cli.capture_put import put
 from wayproof.cli.trec import export_arguments, import_arguments
@@ -22,9 +22,9 @@ from wayproof.text import clip, harmless
 _MAX_NAMED = 50
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Declare the arguments."""
-    _intermix(parser)
+    parser.intermixed = True
     parser.add_argument(
         "logs", metavar="LOG", nargs="+", help="log files, folders of logs, or - for stdin"
     )
@@ -86,20 +86,6 @@ def _verb_arguments(parser: argparse.ArgumentParser) -> None:
     )
     import_arguments(trec)
     export_arguments(trec)
-
-
-def _intermix(parser: argparse.ArgumentParser) -> None:
-    """Let options stand between logs: ``capture a.jsonl --select read b.jsonl``."""
-    plain = parser.parse_known_args
-
-    def mixed(args: Any = None, namespace: Any = None) -> Any:
-        parser.parse_known_args = plain  # type: ignore[method-assign]
-        try:
-            return parser.parse_known_intermixed_args(args, namespace)
-        finally:
-            parser.parse_known_args = mixed  # type: ignore[method-assign]
-
-    parser.parse_known_args = mixed  # type: ignore[method-assign]
 
 
 def run(args: argparse.Namespace) -> int:
