@@ -19,7 +19,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "task": ("wayproof.fitness.task", "TaskLine"),
     "packet": ("wayproof.fitness.packet", "PacketLine"),
     "case": ("wayproof.fitness.cases", "CaseFile"),
-    "benchmark": ("wayproof.fitness.suite", "Benchmark"),
+    "benchmark": ("wayproof.fitness.benchmark", "Benchmark"),
     "result": ("wayproof.evidence.fitness_records", "TaskResult"),
     "sufficiency-debt": ("wayproof.evidence.fitness_records", "SufficiencyDebt"),
     "latency-debt": ("wayproof.evidence.fitness_records", "LatencyDebt"),

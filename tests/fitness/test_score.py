@@ -4,8 +4,11 @@ import gzip
 import hashlib
 import io
 import json
+import multiprocessing
 import random
 import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +117,39 @@ def test_the_same_bytes_for_any_order_and_any_number_of_processes(
         random.Random(processes).shuffle(tasks)
         _score(tmp_path, tasks, packets, processes=processes)
         assert _digests(tmp_path / "out") == wanted
+
+
+class _Twice(Executor):
+    """An engine that loses every machine once: it runs each unit twice, side by side."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(4)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        first = self._threads.submit(fn, *args, **kwargs)
+        second = self._threads.submit(fn, *args, **kwargs)
+        first.exception()
+        return second
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [_Twice, lambda: ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))],
+)
+def test_the_same_bytes_on_any_executor(tmp_path: Path, make: Callable[[], Executor]) -> None:
+    """Also where units run twice, or in processes that share no memory with this one."""
+    tasks, packets = _many(200, 3)
+    _score(tmp_path, tasks, packets)
+    expected = _digests(tmp_path / "out")
+    request = ScoreRequest(
+        tasks=tmp_path / "tasks.jsonl", packets=tmp_path / "packets.jsonl", processes=3
+    )
+    with make() as executor:
+        score(request, tmp_path / "elsewhere", executor=executor)
+    assert _digests(tmp_path / "elsewhere") == expected
 
 
 def test_the_same_bytes_when_everything_spills(

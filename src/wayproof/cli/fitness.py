@@ -194,11 +194,11 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
     if args.json:
         write_json(result)
     else:
-        from wayproof.cli import fitness_view as view
+        from wayproof.cli import fitness_tables as tables
 
-        view.print_suite(result, view.matrix_of(result["task_results"]))
-        view.print_debts(result["debt_candidates"])
-        view.print_limits()
+        tables.print_suite(result, tables.matrix_of(result["task_results"]))
+        tables.print_debts(result["debt_candidates"])
+        tables.print_limits()
     return _status(result)
 
 
@@ -209,9 +209,9 @@ def _evaluate_fixtures(args: argparse.Namespace) -> int:
     if args.json:
         write_json(result)
     else:
-        from wayproof.cli import fitness_view as view
+        from wayproof.cli import fitness_tables as tables
 
-        view.print_cases(result)
+        tables.print_cases(result)
     return _status(result)
 
 
@@ -234,9 +234,9 @@ def _case_folder(args: argparse.Namespace) -> Path:
 
 def _score(args: argparse.Namespace) -> int:
     from wayproof.evidence.fitness_names import DEBTS_NAME
+    from wayproof.fitness.benchmark import DEFAULT_SUITE
     from wayproof.fitness.gates import check_gates
     from wayproof.fitness.score import ScoreRequest, score
-    from wayproof.fitness.suite import DEFAULT_SUITE
 
     gates = _gates(args)
     request = ScoreRequest(
@@ -253,14 +253,14 @@ def _score(args: argparse.Namespace) -> int:
     if args.json:
         write_json({**record, "gates": [verdict._asdict() for verdict in verdicts]})
     else:
-        from wayproof.cli import fitness_view as view
+        from wayproof.cli import fitness_tables as tables
 
-        view.print_suite(record, record["sufficiency_latency_matrix"])
+        tables.print_suite(record, record["sufficiency_latency_matrix"])
         if args.out is not None and not args.summary_only:
-            view.print_debts(view.debts_from(args.out / DEBTS_NAME))
-        view.print_limits()
-        view.print_set_aside(record["ignored_packet_count"])
-        view.print_written(args.out)
+            tables.print_debts(tables.debts_from(args.out / DEBTS_NAME))
+        tables.print_limits()
+        tables.print_set_aside(record["ignored_packet_count"])
+        tables.print_written(args.out)
     for verdict in verdicts:
         # With --json the verdicts go to stderr, so that stdout stays one document.
         (say if args.json else print)(verdict.line())

@@ -6,9 +6,9 @@ Sufficiency (right things) and latency (in time) are two axes and never one scor
 
 from typing import TYPE_CHECKING, Any
 
+from wayproof.fitness.benchmark import evaluate_benchmark
 from wayproof.fitness.cases import builtin_case_dir, evaluate_case, evaluate_fixture_dir
 from wayproof.fitness.judge import evaluate_task
-from wayproof.fitness.suite import evaluate_benchmark
 from wayproof.fitness.task import NavigationFitnessTask, task_from_mapping
 
 if TYPE_CHECKING:

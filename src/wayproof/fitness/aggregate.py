@@ -1,8 +1,8 @@
 """From many judgements to one summary, in bounded memory and independent of order.
 
 A :class:`Shape` is what the summary needs of one result, wall time apart. A
-:class:`SuiteFold` adds them up, task by task; folds of disjoint tasks add up too, which
-is how several processes share one suite. Means are exact fractions until the last step.
+:class:`SuiteTotals` adds them up, task by task; totals of disjoint tasks add up too,
+which is how several processes share one suite. Means are exact fractions until the last step.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ __all__ = [
     "LATENCY_CODES",
     "Percentile",
     "Shape",
-    "SuiteFold",
+    "SuiteTotals",
     "percentile_of",
     "shape_of",
     "suite_record",
@@ -96,10 +96,10 @@ Shares = Counter[tuple[int, int]]
 """How many tasks have each (part, whole)."""
 
 
-class SuiteFold:
+class SuiteTotals:
     """Counts of a suite, added up task by task.
 
-    Only plain counters: a fold can be sent between processes and merged.
+    Only plain counters: totals can be sent between processes and merged.
 
     Attributes
     ----------
@@ -132,8 +132,8 @@ class SuiteFold:
             if mean is not None:
                 total[mean.numerator, mean.denominator] += 1
 
-    def merge(self, other: "SuiteFold") -> Self:
-        """Add another fold, of other tasks."""
+    def merge(self, other: "SuiteTotals") -> Self:
+        """Add the totals of other tasks."""
         self.single.update(other.single)
         self.repeated.update(other.repeated)
         self.repeated_task_count += other.repeated_task_count
@@ -244,15 +244,15 @@ def _rounded(value: Fraction, digits: int) -> int | float:
 
 
 def suite_record(
-    fold: SuiteFold, percentile: Percentile, *, suite: str, route_types: Sequence[str]
+    totals: SuiteTotals, percentile: Percentile, *, suite: str, route_types: Sequence[str]
 ) -> dict[str, Any]:
     """Return what every suite result says: everything but the per-task lists."""
-    summary = fold.summary(percentile)
+    summary = totals.summary(percentile)
     return {
         "schema_version": SUITE_SCHEMA_VERSION,
         "status": "pass" if summary["task_count"] else "fail",
         "suite": suite,
         "limits": list(LIMITS),
         "summary": summary,
-        "route_type_metrics": fold.route_type_metrics(route_types),
+        "route_type_metrics": totals.route_type_metrics(route_types),
     }

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.fitness.suite import evaluate_benchmark
+from wayproof.fitness.benchmark import evaluate_benchmark
 from wayproof.strict_json import convert_typed, plain_mapping, read_document
 from wayproof.text import quoted
 

@@ -26,7 +26,7 @@ from wayproof.evidence.fitness_records import TaskResult
 from wayproof.fitness.aggregate import (
     LATENCY_CODES,
     Shape,
-    SuiteFold,
+    SuiteTotals,
     percentile_of,
     suite_record,
 )
@@ -114,7 +114,7 @@ def _settings(folder: Path, manifest: Manifest) -> _Settings:
 
 
 def _check_results(folder: Path, suite: str) -> int:
-    fold = SuiteFold()
+    totals = SuiteTotals()
     walls_ms: list[float] = []
     route_codes: dict[str, int] = {}
     is_scent_exact = True
@@ -129,11 +129,13 @@ def _check_results(folder: Path, suite: str) -> int:
                 if result.wall_ms is not None:
                     walls_ms.append(result.wall_ms)
                 debts.expect(record_lines(debts_of(result, numbered=len(attempts) > 1)), place)
-            fold.add_task(shapes)
+            totals.add_task(shapes)
             count += len(attempts)
         debts.expect_end()
-    record = suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes))
-    record["sufficiency_latency_matrix"] = fold.matrix()
+    record = suite_record(
+        totals, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)
+    )
+    record["sufficiency_latency_matrix"] = totals.matrix()
     _check_summary(folder / SUMMARY_NAME, record, is_scent_exact=is_scent_exact)
     return count
 

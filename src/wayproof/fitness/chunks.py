@@ -1,6 +1,5 @@
 """Step two of scoring: packets in, sortable records and stored result lines out."""
 
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,49 +12,32 @@ from wayproof.fitness.aggregate import Shape, shape_of
 from wayproof.fitness.debts import debts_of
 from wayproof.fitness.inputs import decode_line, each_line
 from wayproof.fitness.judge import judge, result_of
+from wayproof.fitness.packed import pack
 from wayproof.fitness.packet import Packet, PacketLine
 from wayproof.fitness.task import need_of
-from wayproof.fitness.task_index import TaskIndex
+from wayproof.fitness.task_index import TaskIndex, TaskReader
+from wayproof.parallel.backend import unit_folder
 from wayproof.parallel.external_sort import Run, SortingSpool
 from wayproof.strict_json import blocks, refuse_unsafe_numbers
 from wayproof.text import quoted
 
 __all__ = [
-    "ATTEMPT",
-    "DEBTS_BYTES",
-    "OFFSET",
-    "RANK",
-    "RECORD",
-    "RESULT_BYTES",
-    "SHAPE",
-    "STORE",
-    "STORED_AT",
-    "UNMEASURED_WALL",
-    "WALL",
     "Chunk",
     "Job",
-    "JudgedChunk",
     "Progress",
     "Scored",
+    "ScoredChunk",
     "chunks_of",
-    "judge_chunk",
     "no_progress",
+    "score_chunk",
     "score_packet",
 ]
 
 _WRITE_BYTES = 1 << 20
 _REPORT_BYTES = 4 << 20
 
-# A sorted record: rank and attempt (the key), where the packet's line starts, the shape,
-# the wall time, and where the result and debt lines lie in which store.
-RECORD = struct.Struct(">QQQBBBIIIIIIIdHQII")
-RANK, ATTEMPT, OFFSET, WALL, STORE, STORED_AT, RESULT_BYTES, DEBTS_BYTES = 0, 1, 2, *range(13, 18)
-SHAPE = slice(3, 13)
-"""Where each part stands in an unpacked record; the shape equals a :class:`Shape`."""
-UNMEASURED_WALL = -1.0
-
 Progress = Callable[[int, int], None]
-"""Called with (bytes judged, bytes in all)."""
+"""Called with (bytes scored, bytes in all)."""
 
 
 def no_progress(done_bytes: int, total_bytes: int) -> None:
@@ -66,7 +48,7 @@ _decode_packet = msgspec.json.Decoder(PacketLine).decode
 
 
 class Job(NamedTuple):
-    """What every worker needs to know.
+    """What every unit of a run needs to know.
 
     ``packets`` is a plain file; ``shown`` is what the user called it. ``on_disk`` says
     whether runs have to be readable by other processes.
@@ -80,10 +62,6 @@ class Job(NamedTuple):
     summary_only: bool
     on_disk: bool
 
-    def store(self, number: int) -> Path:
-        """Return where the lines that a chunk gave are kept until they are merged."""
-        return self.scratch / f"store-{number:06d}"
-
 
 class Chunk(NamedTuple):
     """A part of the packets file that starts and ends at line borders."""
@@ -93,10 +71,15 @@ class Chunk(NamedTuple):
     end: int
 
 
-class JudgedChunk(NamedTuple):
-    """A chunk's sorted runs, and how many packets without task it set aside."""
+class ScoredChunk(NamedTuple):
+    """A scored chunk.
+
+    ``runs`` hold its packed records, sorted; ``store`` the lines that they point at.
+    ``ignored_count`` packets without task were set aside.
+    """
 
     runs: list[Run]
+    store: Path
     ignored_count: int
     size_bytes: int
 
@@ -133,14 +116,13 @@ def _next_line_start(file: Any, offset: int, size: int) -> int:
     return size
 
 
-def score_packet(job: Job, packet: Packet, number: int) -> Scored:
+def score_packet(tasks: TaskReader, packet: Packet, number: int, *, summary_only: bool) -> Scored:
     """Score one packet of the task ``number``."""
-    tasks = job.tasks
     task = tasks.task(number)
     need = need_of(task)
     found = judge(need, packet)
-    shape = shape_of(need, found, tasks.route_codes[need.route_type])
-    if job.summary_only:
+    shape = shape_of(need, found, tasks.index.route_codes[need.route_type])
+    if summary_only:
         return Scored(shape, found.wall_ms, b"", b"")
     written = result_of(task, need, packet, found)
     debts = b""
@@ -149,16 +131,19 @@ def score_packet(job: Job, packet: Packet, number: int) -> Scored:
     return Scored(shape, found.wall_ms, record_bytes(written) + b"\n", debts)
 
 
-def judge_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> JudgedChunk:
-    """Judge every packet of a chunk; ``progress`` hears of it every few megabytes.
+def score_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> ScoredChunk:
+    """Score every packet of a chunk; ``progress`` hears of it every few megabytes.
 
     Raises
     ------
     InputError
         Naming file, line and field of the chunk's first bad packet.
     """
-    spool = SortingSpool(job.scratch, f"chunk-{chunk.number:06d}")
+    folder = unit_folder(job.scratch, f"chunk-{chunk.number:06d}")
+    spool = SortingSpool(folder, "records")
+    store_path = folder / "lines"
     numbers, ranks = job.tasks.numbers, job.tasks.ranks
+    summary_only = job.summary_only
     ignored_count = stored_bytes = 0
     report_at = chunk.start
 
@@ -174,26 +159,29 @@ def judge_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Jud
         if number is None:
             ignored_count += _ignored(job, packet)
             return
-        shape, wall_ms, result, debts = score_packet(job, packet, number)
+        shape, wall_ms, result, debts = score_packet(
+            tasks, packet, number, summary_only=summary_only
+        )
         spool.add(
-            RECORD.pack(
-                ranks[number],
-                packet.attempt or 1,
-                offset,
-                *shape,
-                UNMEASURED_WALL if wall_ms is None else wall_ms,
-                chunk.number,
-                stored_bytes,
-                len(result),
-                len(debts),
+            pack(
+                shape,
+                wall_ms,
+                rank=ranks[number],
+                attempt=packet.attempt or 1,
+                offset=offset,
+                chunk_number=chunk.number,
+                stored_at=stored_bytes,
+                result_bytes=len(result),
+                debts_bytes=len(debts),
             )
         )
         if result:
             stored_bytes += store.write(result + debts)
 
-    with job.store(chunk.number).open("xb", buffering=_WRITE_BYTES) as store:
+    with job.tasks.open() as tasks, store_path.open("xb", buffering=_WRITE_BYTES) as store:
         each_line(job.packets, job.shown, take, chunk.start, chunk.end)
-    return JudgedChunk(spool.runs(on_disk=job.on_disk), ignored_count, chunk.end - chunk.start)
+    runs = spool.runs(on_disk=job.on_disk)
+    return ScoredChunk(runs, store_path, ignored_count, chunk.end - chunk.start)
 
 
 def _ignored(job: Job, packet: PacketLine) -> int:

@@ -1,19 +1,22 @@
 """Step three of scoring: sorted records in, counts and ordered result lines out."""
 
 import struct
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
 from wayproof.evidence.fitness_records import LatencyDebt, SufficiencyDebt
-from wayproof.fitness import chunks as at
-from wayproof.fitness.aggregate import Shape, SuiteFold
-from wayproof.fitness.chunks import Job
+from wayproof.fitness.aggregate import Shape, SuiteTotals
+from wayproof.fitness.chunks import Job, score_packet
 from wayproof.fitness.inputs import line_number_at
+from wayproof.fitness.packed import ATTEMPT_KEY, RANK_KEY, PackedRecord, rank_key, unpack
 from wayproof.fitness.packet import NO_PACKET
+from wayproof.fitness.task_index import TaskReader
 from wayproof.parallel.external_sort import PieceFile, Run, SortingSpool, merge_runs
 
 __all__ = ["WALL", "Merger", "Part", "Sink"]
@@ -21,10 +24,6 @@ __all__ = ["WALL", "Merger", "Part", "Sink"]
 WALL = struct.Struct(">d")
 """A wall time as a sorted record: doubles that are not negative sort as their bytes."""
 
-Fields = Any
-"""An unpacked record: a plain tuple, read by the places that ``judging`` names."""
-
-_RANK = struct.Struct(">Q")
 _debt_line = msgspec.json.Decoder(SufficiencyDebt | LatencyDebt)
 
 
@@ -38,90 +37,111 @@ class Sink(Protocol):
 class Part(NamedTuple):
     """A range of ranks, merged: its counts and its wall times in sorted runs."""
 
-    fold: SuiteFold
+    totals: SuiteTotals
     wall_runs: list[Run]
     wall_count: int
 
 
 class Merger:
-    """Merges the records of a range of ranks: counts them, writes them, refuses repeats."""
+    """Merges the records of a range of ranks: counts them, writes them, refuses repeats.
 
-    def __init__(self, job: Job, ranks: range, results: Sink, debts: Sink) -> None:
+    Parameters
+    ----------
+    job
+        The run.
+    ranks
+        Which tasks, by their ranks.
+    stores
+        Each chunk's stored lines, by the chunk's number.
+    folder
+        Where sorted wall times go when they are many.
+    results, debts
+        Where the lines go.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        ranks: range,
+        stores: Sequence[Path],
+        folder: Path,
+        sinks: tuple[Sink, Sink],
+    ) -> None:
         self._job = job
         self._ranks = ranks
-        self._results = results
-        self._debts = debts
-        self._fold = SuiteFold()
-        self._walls = SortingSpool(job.scratch, f"walls-{ranks.start:012d}")
+        self._stores = stores
+        self._results, self._debts = sinks
+        self._totals = SuiteTotals()
+        self._walls = SortingSpool(folder, "walls")
         self._wall_count = 0
-        self._stores: dict[int, PieceFile] = {}
+        self._lines: dict[int, PieceFile] = {}
 
     def merge(self, runs: list[Run]) -> Part:
         """Merge the part of ``runs`` that lies in the range."""
-        try:
-            return self._merge(runs)
-        finally:
-            for store in self._stores.values():
-                store.close()
+        with ExitStack() as stack:
+            self._closing = stack
+            tasks = stack.enter_context(self._job.tasks.open())
+            self._merge(runs, tasks)
+        return Part(self._totals, self._walls.runs(on_disk=self._job.on_disk), self._wall_count)
 
-    def _merge(self, runs: list[Run]) -> Part:
+    def _merge(self, runs: list[Run], tasks: TaskReader) -> None:
         expected = self._ranks.start
-        single = self._fold.single
-        records = merge_runs(runs, _RANK.pack(expected), _RANK.pack(self._ranks.stop))
+        single = self._totals.single
+        records = merge_runs(runs, rank_key(expected), rank_key(self._ranks.stop))
         record = next(records, None)
         while record is not None:
             following = next(records, None)
-            fields: Fields = at.RECORD.unpack(record)
-            rank = fields[at.RANK]
-            if rank != expected:
-                self._add_uncaptured(range(expected, rank))
-            if following is None or following[:8] != record[:8]:
-                single[fields[at.SHAPE]] += 1
-                self._write(fields, numbered=False)
+            packed = unpack(record)
+            if packed.rank != expected:
+                self._add_uncaptured(range(expected, packed.rank), tasks)
+            if following is None or following[RANK_KEY] != record[RANK_KEY]:
+                single[packed.shape] += 1  # type: ignore[index] # equal to a Shape
+                self._write(packed, numbered=False)
                 record = following
             else:
                 attempts = _Attempts(self._job, record, following, records)
-                self._fold.add_task(self._write_each(attempts))
+                self._totals.add_task(self._write_each(attempts))
                 record = attempts.following
-            expected = rank + 1
-        self._add_uncaptured(range(expected, self._ranks.stop))
-        return Part(self._fold, self._walls.runs(on_disk=self._job.on_disk), self._wall_count)
+            expected = packed.rank + 1
+        self._add_uncaptured(range(expected, self._ranks.stop), tasks)
 
-    def _add_uncaptured(self, ranks: range) -> None:
+    def _add_uncaptured(self, ranks: range, tasks: TaskReader) -> None:
         """Score tasks for which no packet was captured."""
+        order, summary_only = tasks.index.order, self._job.summary_only
         for rank in ranks:
-            scored = at.score_packet(self._job, NO_PACKET, self._job.tasks.order[rank])
-            self._fold.single[scored.shape] += 1
+            scored = score_packet(tasks, NO_PACKET, order[rank], summary_only=summary_only)
+            self._totals.single[scored.shape] += 1
             self._results.write(scored.result)
             self._debts.write(scored.debts)
 
     def _write_each(self, attempts: Iterable[bytes]) -> Iterator[Shape]:
         for record in attempts:
-            fields: Fields = at.RECORD.unpack(record)
-            self._write(fields, numbered=True)
-            yield fields[at.SHAPE]
+            packed = unpack(record)
+            self._write(packed, numbered=True)
+            yield Shape._make(packed.shape)
 
-    def _write(self, fields: Fields, *, numbered: bool) -> None:
-        wall_ms = fields[at.WALL]
-        if wall_ms != at.UNMEASURED_WALL:
+    def _write(self, packed: PackedRecord, *, numbered: bool) -> None:
+        wall_ms = packed.wall_ms
+        if wall_ms is not None:
             self._walls.add(WALL.pack(wall_ms))
             self._wall_count += 1
-        result_bytes = fields[at.RESULT_BYTES]
+        result_bytes, debts_bytes = packed.result_bytes, packed.debts_bytes
         if not result_bytes:
             return
-        debts_bytes = fields[at.DEBTS_BYTES]
-        lines = self._store(fields[at.STORE]).read(fields[at.STORED_AT], result_bytes + debts_bytes)
+        stored = self._store(packed.chunk_number)
+        lines = stored.read(packed.stored_at, result_bytes + debts_bytes)
         if debts_bytes:
             debts = lines[result_bytes:]
-            self._debts.write(_numbered(debts, fields[at.ATTEMPT]) if numbered else debts)
+            self._debts.write(_numbered(debts, packed.attempt) if numbered else debts)
             lines = lines[:result_bytes]
         self._results.write(lines)
 
-    def _store(self, number: int) -> PieceFile:
-        store = self._stores.get(number)
-        if store is None:
-            store = self._stores[number] = PieceFile(self._job.store(number))
-        return store
+    def _store(self, chunk_number: int) -> PieceFile:
+        lines = self._lines.get(chunk_number)
+        if lines is None:
+            lines = self._lines[chunk_number] = PieceFile(self._stores[chunk_number])
+            self._closing.callback(lines.close)
+        return lines
 
 
 class _Attempts:
@@ -136,24 +156,23 @@ class _Attempts:
     def __iter__(self) -> Iterator[bytes]:
         before = self._first
         yield before
-        while self.following is not None and self.following[:8] == before[:8]:
+        while self.following is not None and self.following[RANK_KEY] == before[RANK_KEY]:
             now = self.following
-            if now[:16] == before[:16]:
-                raise _repeat(self._job, before, now)
+            if now[ATTEMPT_KEY] == before[ATTEMPT_KEY]:
+                raise _repeat(self._job, unpack(before), unpack(now))
             yield now
             before, self.following = now, next(self._rest, None)
 
 
-def _repeat(job: Job, *records: bytes) -> InputError:
-    fields = [at.RECORD.unpack(record) for record in records]
-    first, second = sorted(line_number_at(job.packets, row[at.OFFSET]) for row in fields)
+def _repeat(job: Job, *records: PackedRecord) -> InputError:
+    first, second = sorted(line_number_at(job.packets, record.offset) for record in records)
     return InputError(
         "two packets for one task and attempt",
         file=job.shown,
         line=second,
         field="attempt",
         expected=f"another attempt than on line {first}",
-        found=str(fields[0][at.ATTEMPT]),
+        found=str(records[0].attempt),
         mend="give each packet of a task its own attempt number, from 1",
     )
 

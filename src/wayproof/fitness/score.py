@@ -1,9 +1,9 @@
-"""Tasks and packets as separate files, joined, judged and written as a bundle.
+"""Tasks and packets as separate files, joined, scored and written as a bundle.
 
 Three steps, none of which holds the packets in memory:
 
 1. the tasks are indexed by id (:mod:`~wayproof.fitness.task_index`);
-2. the packets are judged as they come, chunk by chunk. Result lines go into a store as
+2. the packets are scored as they come, chunk by chunk. Result lines go into a store as
    they are made, and a small record under (rank of the task, attempt) into a sorting
    spool (:mod:`~wayproof.fitness.chunks`);
 3. the records are merged in that order: counted, checked for repeats, and the result
@@ -35,28 +35,28 @@ from wayproof.evidence.fitness_names import (
     RESULTS_NAME,
     SUMMARY_NAME,
 )
-from wayproof.fitness.aggregate import SuiteFold, suite_record
+from wayproof.fitness.aggregate import SuiteTotals, suite_record
+from wayproof.fitness.benchmark import DEFAULT_SUITE
 from wayproof.fitness.chunks import (
     Chunk,
     Job,
-    JudgedChunk,
     Progress,
+    ScoredChunk,
     chunks_of,
-    judge_chunk,
     no_progress,
+    score_chunk,
 )
 from wayproof.fitness.inputs import plain_file
 from wayproof.fitness.merge import WALL, Merger, Part, Sink
-from wayproof.fitness.suite import DEFAULT_SUITE
 from wayproof.fitness.task_index import index_tasks, refuse_bad_tasks
-from wayproof.parallel.backend import worker_pool
+from wayproof.parallel.backend import Backend, Shared, backend, unit_folder
 from wayproof.parallel.external_sort import Run, merge_runs
 from wayproof.stats.intervals import nearest_rank
 from wayproof.strict_json import STDIN_NAME, blocks
 
 __all__ = ["ScoreRequest", "score"]
 
-_CHUNKS_PER_PROCESS = 4
+_CHUNKS_PER_WORKER = 4
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,37 +91,35 @@ def _rank_ranges(count: int, parts: int) -> list[range]:
     return [range(low, high) for low, high in itertools.pairwise(borders)]
 
 
-# -- workers --------------------------------------------------------------------------
-
-_shared_job: Job | None = None
+# -- units of work --------------------------------------------------------------------
 
 
-def _share_job(job: Job) -> None:
-    global _shared_job  # noqa: PLW0603 - set once, before a worker's first task
-    _shared_job = job
-    gc.disable()  # see _without_cycle_search
+def _score_unit(shared: Shared[Job], chunk: Chunk) -> ScoredChunk:
+    with _no_garbage_collection():
+        return score_chunk(shared.get(), chunk)
 
 
-def _job() -> Job:
-    if _shared_job is None:
-        msg = "worker was not initialised"
-        raise RuntimeError(msg)
-    return _shared_job
+class _WrittenPart(NamedTuple):
+    """A merged part and the files that hold its lines."""
+
+    part: Part
+    results: Path
+    debts: Path
 
 
-def _judge_in_worker(chunk: Chunk) -> JudgedChunk:
-    return judge_chunk(_job(), chunk)
-
-
-def _part_paths(job: Job, ranks: range) -> tuple[Path, Path]:
-    return job.scratch / f"results-{ranks.start:012d}", job.scratch / f"debts-{ranks.start:012d}"
-
-
-def _merge_in_worker(runs: list[Run], ranks: range) -> Part:
-    job = _job()
-    results, debts = _part_paths(job, ranks)
-    with results.open("xb") as result_file, debts.open("xb") as debt_file:
-        return Merger(job, ranks, result_file, debt_file).merge(runs)
+def _merge_unit(
+    shared: Shared[Job], ranks: range, runs: list[Run], stores: list[Path]
+) -> _WrittenPart:
+    job = shared.get()
+    folder = unit_folder(job.scratch, f"part-{ranks.start:012d}")
+    results, debts = folder / RESULTS_NAME, folder / DEBTS_NAME
+    with (
+        _no_garbage_collection(),
+        results.open("xb") as result_file,
+        debts.open("xb") as debt_file,
+    ):
+        part = Merger(job, ranks, stores, folder, (result_file, debt_file)).merge(runs)
+    return _WrittenPart(part, results, debts)
 
 
 def _append_file(path: Path, sink: Sink) -> None:
@@ -136,7 +134,7 @@ def _append_file(path: Path, sink: Sink) -> None:
 class Total(NamedTuple):
     """All that scoring counted."""
 
-    fold: SuiteFold
+    totals: SuiteTotals
     wall_runs: list[Run]
     wall_count: int
     ignored_count: int
@@ -151,41 +149,45 @@ class Total(NamedTuple):
         return int(value) if value.is_integer() else value
 
 
-def _count_here(job: Job, results: Sink, debts: Sink, progress: Progress) -> Total:
-    chunk = judge_chunk(job, Chunk(0, 0, job.packets.stat().st_size), progress)
-    part = Merger(job, range(len(job.tasks)), results, debts).merge(chunk.runs)
-    return Total(part.fold, part.wall_runs, part.wall_count, chunk.ignored_count)
+def _count_here(job: Job, sinks: tuple[Sink, Sink], progress: Progress) -> Total:
+    chunk = score_chunk(job, Chunk(0, 0, job.packets.stat().st_size), progress)
+    ranks = range(len(job.tasks))
+    part = Merger(job, ranks, [chunk.store], job.scratch, sinks).merge(chunk.runs)
+    return Total(part.totals, part.wall_runs, part.wall_count, chunk.ignored_count)
 
 
-def _count_in_workers(
-    job: Job, pool: Executor, processes: int, results: Sink, debts: Sink, progress: Progress
+def _count_elsewhere(
+    job: Job, workers: Backend, sinks: tuple[Sink, Sink], progress: Progress
 ) -> Total:
-    runs: list[Run] = []
-    ignored_count = done = 0
-    size = job.packets.stat().st_size
-    chunks = chunks_of(job.packets, processes * _CHUNKS_PER_PROCESS)
-    # In the order of the file, so that the first bad line is the one that is named.
-    for chunk in pool.map(_judge_in_worker, chunks):
-        runs += chunk.runs
-        ignored_count += chunk.ignored_count
-        done += chunk.size_bytes
-        progress(done, size)
-    ranges = _rank_ranges(len(job.tasks), processes)
-    fold, wall_runs, wall_count = SuiteFold(), [], 0
-    parts = pool.map(_merge_in_worker, itertools.repeat(runs), ranges)
-    for ranks, part in zip(ranges, parts, strict=True):
-        fold.merge(part.fold)
-        wall_runs += part.wall_runs
-        wall_count += part.wall_count
-        for path, sink in zip(_part_paths(job, ranks), (results, debts), strict=True):
-            _append_file(path, sink)
-            path.unlink()
-    return Total(fold, wall_runs, wall_count, ignored_count)
+    with Shared(job, job.scratch / "job") as shared:
+        runs: list[Run] = []
+        stores: list[Path] = []
+        ignored_count = done_bytes = 0
+        total_bytes = job.packets.stat().st_size
+        chunks = chunks_of(job.packets, workers.width * _CHUNKS_PER_WORKER)
+        # In the order of the file, so that the first bad line is the one that is named.
+        for chunk in workers.map(_score_unit, ((shared, chunk) for chunk in chunks)):
+            runs += chunk.runs
+            stores.append(chunk.store)
+            ignored_count += chunk.ignored_count
+            done_bytes += chunk.size_bytes
+            progress(done_bytes, total_bytes)
+        totals, wall_runs, wall_count = SuiteTotals(), [], 0
+        ranges = _rank_ranges(len(job.tasks), workers.width)
+        rows = ((shared, ranks, runs, stores) for ranks in ranges)
+        for part, *paths in workers.map(_merge_unit, rows):
+            totals.merge(part.totals)
+            wall_runs += part.wall_runs
+            wall_count += part.wall_count
+            for path, sink in zip(paths, sinks, strict=True):
+                _append_file(path, sink)
+                path.unlink()
+    return Total(totals, wall_runs, wall_count, ignored_count)
 
 
 @contextmanager
-def _without_cycle_search() -> Iterator[None]:
-    """Let the collector rest: records hold no cycles, and looking for them takes a sixth."""
+def _no_garbage_collection() -> Iterator[None]:
+    """Disable the cyclic garbage collector: records hold no cycles, and it takes a sixth."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -195,11 +197,11 @@ def _without_cycle_search() -> Iterator[None]:
             gc.enable()
 
 
-class _Nowhere:
-    """A sink for what isn't wanted."""
+class _NullSink:
+    """A sink for lines that nobody asked for."""
 
     def write(self, data: bytes, /) -> None:
-        """Take ``data`` and drop it."""
+        """Drop ``data``."""
 
 
 def score(
@@ -208,6 +210,7 @@ def score(
     *,
     overwrite: bool = False,
     progress: Progress = no_progress,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Score a packets file against a tasks file.
 
@@ -223,7 +226,11 @@ def score(
     overwrite
         Replace an existing bundle.
     progress
-        Called now and then with (bytes judged, bytes in all).
+        Called now and then with (bytes scored, bytes in all).
+    executor
+        A ``concurrent.futures`` executor to do the work, over ``request.processes`` of its
+        workers; they read the inputs and write beside ``out``, so on other machines they
+        need a disk that all of them see. None: processes of this machine.
 
     Returns
     -------
@@ -239,21 +246,22 @@ def score(
     if str(request.tasks) == STDIN_NAME and str(request.packets) == STDIN_NAME:
         raise InputError("tasks and packets can't both come from standard input")
     with ExitStack() as stack:
-        stack.enter_context(_without_cycle_search())
+        stack.enter_context(_no_garbage_collection())
         if out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-")))
             record, _ = _score_inputs(
                 msgspec.structs.replace(request, summary_only=True),
                 scratch,
-                (_Nowhere(), _Nowhere()),
+                (_NullSink(), _NullSink()),
                 progress,
+                executor,
             )
             return record
         bundle = stack.enter_context(BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite))
-        sinks: tuple[Sink, Sink] = (_Nowhere(), _Nowhere())
+        sinks: tuple[Sink, Sink] = (_NullSink(), _NullSink())
         if not request.summary_only:
             sinks = (bundle.open(RESULTS_NAME), bundle.open(DEBTS_NAME))
-        record, inputs = _score_inputs(request, bundle.scratch, sinks, progress)
+        record, inputs = _score_inputs(request, bundle.scratch, sinks, progress, executor)
         bundle.write(SUMMARY_NAME, canonical_bytes(record) + b"\n")
         bundle.commit(
             inputs=inputs,
@@ -273,6 +281,7 @@ def _score_inputs(
     scratch: Path,
     sinks: tuple[Sink, Sink],
     progress: Progress,
+    executor: Executor | None,
 ) -> tuple[dict[str, Any], dict[str, FileDigest]]:
     tasks = plain_file(request.tasks, scratch / "tasks.copy")
     index = index_tasks(tasks)
@@ -284,13 +293,10 @@ def _score_inputs(
         tasks=index,
         ignore_unknown=request.ignore_unknown,
         summary_only=request.summary_only,
-        on_disk=request.processes > 1,
+        on_disk=request.processes > 1 or executor is not None,
     )
     with ExitStack() as stack:
-        stack.callback(index.close)
-        pool = None
-        if request.processes > 1:
-            pool = stack.enter_context(worker_pool(request.processes, _share_job, job))
+        workers = stack.enter_context(backend(request.processes, executor))
         # Beside the scoring, once no more process will be forked.
         background = stack.enter_context(ThreadPoolExecutor(1))
         digests = {
@@ -298,10 +304,10 @@ def _score_inputs(
             for role, file in (("tasks", tasks), ("packets", packets))
         }
         try:
-            if pool is None:
-                total = _count_here(job, *sinks, progress)
+            if workers.is_remote:
+                total = _count_elsewhere(job, workers, sinks, progress)
             else:
-                total = _count_in_workers(job, pool, request.processes, *sinks, progress)
+                total = _count_here(job, sinks, progress)
         except InputError:
             refuse_bad_tasks(tasks)  # what is wrong with the tasks comes first
             raise
@@ -310,12 +316,12 @@ def _score_inputs(
     packets.refuse_change()
     record = {
         **suite_record(
-            total.fold,
+            total.totals,
             total.percentile,
             suite=request.suite,
             route_types=list(index.route_codes),
         ),
-        "sufficiency_latency_matrix": total.fold.matrix(),
+        "sufficiency_latency_matrix": total.totals.matrix(),
         "ignored_packet_count": total.ignored_count,
     }
     return record, inputs

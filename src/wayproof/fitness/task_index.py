@@ -1,14 +1,15 @@
 """Every task by its id, and where its line lies: all that scoring holds in memory of tasks.
 
 A task's line is read back, checked and prepared when a packet of it comes, or at the end
-when none did, so every line is checked in the process that needs it. When something is
+when none did, so every line is checked by the unit of work that needs it. When something is
 wrong anywhere, :func:`refuse_bad_tasks` reads the file once more from its start, so that
 the first bad line is the one that is named.
 """
 
 from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ from wayproof.parallel.external_sort import PieceFile
 from wayproof.strict_json import explain_line, has_duplicate_key
 from wayproof.text import quoted
 
-__all__ = ["TaskIndex", "index_tasks", "refuse_bad_tasks"]
+__all__ = ["TaskIndex", "TaskReader", "index_tasks", "refuse_bad_tasks"]
 
 
 class _Identity(msgspec.Struct, gc=False):
@@ -45,6 +46,8 @@ class TaskIndex:
         Rank by number, and number by rank.
     route_codes
         A small integer for each route type.
+    offsets, sizes
+        By number: where the task's line starts in the file, and its length, in bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,16 +55,12 @@ class TaskIndex:
         self.ranks = array("Q")
         self.order = array("Q")
         self.route_codes: dict[str, int] = {}
+        self.offsets = array("Q")
+        self.sizes = array("Q")
         self._path = path
-        self._offsets = array("Q")
-        self._lengths = array("Q")
-        self._lines: PieceFile | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lines": None}
 
     def add(self, line: bytes, offset: int) -> None:
         """Take in one task line that starts at ``offset``."""
@@ -70,7 +69,7 @@ class TaskIndex:
         except (msgspec.MsgspecError, RecursionError):
             checked_task(line)
             raise
-        number = len(self._offsets)
+        number = len(self.offsets)
         if self.numbers.setdefault(identity.task_id, number) != number:
             raise InputError(
                 "duplicate task_id",
@@ -83,8 +82,8 @@ class TaskIndex:
             route_type = DEFAULTS.route_type
         if route_type not in self.route_codes:
             self.route_codes[route_type] = len(self.route_codes)
-        self._offsets.append(offset)
-        self._lengths.append(len(line))
+        self.offsets.append(offset)
+        self.sizes.append(len(line))
 
     def rank(self) -> None:
         """Put the tasks in the order of the results, once all are in."""
@@ -94,17 +93,27 @@ class TaskIndex:
         for rank, number in enumerate(self.order):
             self.ranks[number] = rank
 
-    def task(self, number: int) -> TaskLine:
-        """Read a task's line back and check it."""
-        if self._lines is None:
-            self._lines = PieceFile(self._path)
-        return checked_task(self._lines.read(self._offsets[number], self._lengths[number]))
+    @contextmanager
+    def open(self) -> Iterator["TaskReader"]:
+        """Open the file, to read tasks back by their numbers."""
+        lines = PieceFile(self._path)
+        try:
+            yield TaskReader(self, lines)
+        finally:
+            lines.close()
 
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._lines is not None:
-            self._lines.close()
-            self._lines = None
+
+class TaskReader:
+    """Reads tasks back; each unit of work has its own, the index is shared."""
+
+    def __init__(self, index: TaskIndex, lines: PieceFile) -> None:
+        self.index = index
+        self._lines = lines
+
+    def task(self, number: int) -> TaskLine:
+        """Read a task's line and check it."""
+        index = self.index
+        return checked_task(self._lines.read(index.offsets[number], index.sizes[number]))
 
 
 def index_tasks(tasks: PlainFile) -> TaskIndex:

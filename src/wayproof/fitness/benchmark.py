@@ -7,7 +7,7 @@ import msgspec
 
 from wayproof.errors import InputError
 from wayproof.evidence.fitness_records import TaskResult
-from wayproof.fitness.aggregate import Shape, SuiteFold, percentile_of, shape_of, suite_record
+from wayproof.fitness.aggregate import Shape, SuiteTotals, percentile_of, shape_of, suite_record
 from wayproof.fitness.debts import debts_of
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import NO_PACKET, packet_of
@@ -86,13 +86,13 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
             _refuse_repeat(seen, result, index)
         results.append(result)
         shapes.setdefault(key, []).append(shape)
-    fold = SuiteFold()
+    totals = SuiteTotals()
     for attempts in shapes.values():
-        fold.add_task(attempts)
+        totals.add_task(attempts)
     walls_ms = [result.wall_ms for result in results if result.wall_ms is not None]
     suite = DEFAULT_SUITE if document.suite is None else document.suite
     return {
-        **suite_record(fold, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)),
+        **suite_record(totals, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)),
         "task_results": [result.as_dict() for result in results],
         "debt_candidates": [
             debt.as_dict()
