@@ -100,7 +100,7 @@ PERMITS: tuple[Permit, ...] = (
         "agents have deadlines; a policy is named as module:factory",
     ),
     Permit(
-        ("parallel/backend.py",), ("os._exit",), "a worker without a parent has nobody to raise to"
+        ("parallel/pool.py",), ("os._exit",), "a worker without a parent has nobody to raise to"
     ),
     Permit(("private/secrets.py",), ("secrets", "os.urandom"), "a salt must not be guessable"),
 )
