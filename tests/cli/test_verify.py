@@ -35,7 +35,7 @@ def test_evidence_cannot_pass_as_a_report(tmp_path: Path, wayproof: RunWayproof)
     _as_report(tmp_path / "forged", {"results.jsonl": b"{}\n", "summary.json": b"{}\n"})
     ran = wayproof("verify", tmp_path / "forged")
     assert (ran.status, ran.out) == (3, "")
-    assert "a report holds pages only" in ran.err
+    assert "results.jsonl: not a file of this kind of bundle; expected *.html" in ran.err
 
 
 def test_a_report_is_no_evidence_and_says_so(tmp_path: Path, wayproof: RunWayproof) -> None:
@@ -63,4 +63,4 @@ def test_options_of_another_kind_are_not_ignored(tmp_path: Path, wayproof: RunWa
     _as_report(tmp_path / "report", {"index.html": b"<!doctype html>"})
     ran = wayproof("verify", tmp_path / "report", "--tasks", "t", "--packets", "p")
     assert ran.status == 2
-    assert "fitness bundles" in ran.err
+    assert "tasks: this kind of bundle has no such inputs" in ran.err

@@ -234,17 +234,19 @@ def test_a_file_that_is_gone_or_no_file_is_named(
     """Missing, a link, a pipe, a folder: refused without being opened."""
     path, kept = small / name, tmp_path / "kept"
     path.rename(kept)
-    makers: list[Callable[[], None]] = [
-        lambda: None,
-        lambda: path.symlink_to(kept),
-        lambda: os.mkfifo(path),
-        path.mkdir,
-    ]
-    for make in makers:
+    makers: dict[str, Callable[[], None]] = {
+        "file is missing": lambda: None,
+        "is not a regular file; expected a regular file; found a link": lambda: path.symlink_to(
+            kept
+        ),
+        "is not a regular file; expected a regular file; found a pipe": lambda: os.mkfifo(path),
+        "is not a regular file; expected a regular file; found a folder": path.mkdir,
+    }
+    for fault, make in makers.items():
         make()
         status, said = verify(small, capsys)
         assert status == 3
-        assert f"{path}: file is missing" in said
+        assert f"{path}: {fault}" in said
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
         elif os.path.lexists(path):
@@ -264,7 +266,7 @@ def test_a_surplus_file_is_named(small: Path, capsys: pytest.CaptureFixture[str]
     )
     status, said = verify(small, capsys)
     assert status == 3
-    assert "manifest.json, files: manifest doesn't say what a run would" in said
+    assert "notes.txt: not a file of this kind of bundle" in said
 
 
 # -- the manifest ---------------------------------------------------------------------
@@ -387,7 +389,7 @@ def test_replay_needs_all_its_files(small: Path, capsys: pytest.CaptureFixture[s
     (small / "traces.jsonl").unlink()
     reseal(small, lambda manifest: manifest["files"].pop("traces.jsonl"))
     assert main(["recovery", "replay", str(small)]) == 3
-    assert "traces.jsonl: file is missing" in capsys.readouterr().err
+    assert "traces.jsonl: the bundle lacks a file of its kind" in capsys.readouterr().err
 
 
 def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None:

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from wayproof.bundles.check import located
 from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
-from wayproof.cli.verify import located
 from wayproof.errors import InputError, IntegrityError
 from wayproof.evidence.recovery_records import Result, Trace
 from wayproof.recovery.check_bundle import Memory, audit_bundle

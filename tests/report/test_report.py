@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from tools import samples
 
+from wayproof.bundles.reader import LineFile, open_bundle
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
 from wayproof.report.chart import NARROW_SHARES, Interval, bar_chart, column_chart, share_chart
 from wayproof.report.fitness_page import FitnessLimits, fitness_pages
 from wayproof.report.provenance import NO_PROVENANCE
-from wayproof.report.read import LineFile, open_bundle
 from wayproof.report.recovery_page import RecoveryLimits, recovery_pages
 from wayproof.report.run import bundle_names, run_facts
 from wayproof.web.numbers import english_number

@@ -90,12 +90,12 @@ BREACHES = {
         "wayproof.recovery.run -> wayproof.cli",
     ),
     "8 report, fitness": Breach(
-        "report/read.py",
+        "report/site.py",
         "from importlib import import_module as load\nJUDGE = load('wayproof.fitness.judge')",
         "importlib.import_module",
     ),
     "8 report, __import__": Breach(
-        "report/read.py", "JUDGE = __import__('wayproof.fitness.judge')", "__import__"
+        "report/site.py", "JUDGE = __import__('wayproof.fitness.judge')", "__import__"
     ),
     "8 report, made name": Breach(
         "capture/registry.py",
@@ -103,7 +103,7 @@ BREACHES = {
         "literal table",
     ),
     "8 report, suppressed": Breach(
-        "report/read.py",
+        "report/site.py",
         "import importlib\nJ = importlib.import_module('wayproof.fitness.judge')  # noqa: TID251",
         "noqa",
     ),

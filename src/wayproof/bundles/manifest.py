@@ -7,7 +7,6 @@ with its SHA-256. :mod:`wayproof.bundles.writer` makes one, whole or not at all.
 import hashlib
 import re
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,13 +18,16 @@ from wayproof.errors import InputError, IntegrityError
 __all__ = [
     "MANIFEST_NAME",
     "PARTIAL_MARK",
-    "SAFE_NAME",
     "SCHEMA_VERSION",
+    "SIGNATURE_NAME",
     "FileDigest",
     "Manifest",
+    "check_listing",
     "digest_file",
+    "is_evidence_name",
     "read_manifest",
     "read_small_file",
+    "signature_names",
     "verify_digests",
 ]
 
@@ -35,7 +37,19 @@ PARTIAL_MARK = ".wayproof-partial-"
 """In the name of a folder that is still being written; no reader accepts one."""
 _DIGEST_BLOCK_BYTES = 8 << 20
 _SMALL_FILE_BYTES = 64 << 20
-SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_SIGNATURE_BYTES = 1 << 20
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+SIGNATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,117}\.sig\.json")
+"""Names that are kept for detached signatures: evidence never bears one."""
+
+
+def is_evidence_name(name: str) -> bool:
+    """Tell whether a file of evidence may be called ``name``."""
+    return (
+        _SAFE_NAME.fullmatch(name) is not None
+        and name != MANIFEST_NAME
+        and SIGNATURE_NAME.fullmatch(name) is None
+    )
 
 
 class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,7 +64,7 @@ class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
 
     bytes: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
-    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +75,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     schema_version
         Version of this record's form.
     kind
-        ``fitness`` or ``recovery``: who can verify it.
+        What it is, which says who can verify it: a row of ``wayproof.bundles.kinds``.
     files
         Every other file of the folder, by name.
     inputs
@@ -142,7 +156,7 @@ def read_manifest(folder: Path) -> Manifest:
             found=manifest.schema_version,
         )
     for name in manifest.files:
-        if SAFE_NAME.fullmatch(name) is None or name == MANIFEST_NAME:
+        if not is_evidence_name(name):
             raise InputError("names a file outside the bundle", file=str(path), found=name)
     return manifest
 
@@ -167,9 +181,72 @@ def read_small_file(path: Path, problem: str) -> bytes:
         raise InputError(problem, file=str(path), found=error.strerror) from None
 
 
-def _listed(folder: Path) -> Iterator[str]:
-    for entry in sorted(folder.iterdir()):
-        yield entry.name
+def signature_names(folder: Path) -> list[str]:
+    """List the detached signatures in a bundle's folder, by name.
+
+    A signature is made after the bundle, so the manifest can't name it. Names that match
+    :data:`SIGNATURE_NAME` are kept for them.
+    """
+    return [name for name in _listed(folder) if SIGNATURE_NAME.fullmatch(name)]
+
+
+def _listed(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def check_listing(folder: Path, manifest: Manifest) -> None:
+    """Check that the folder holds the manifest's files and no others, opening none of them.
+
+    Detached signatures may stand beside them.
+
+    Raises
+    ------
+    IntegrityError
+        Naming the first file that is missing, surplus or not a regular file.
+    """
+    expected = {MANIFEST_NAME, *manifest.files}
+    signatures = signature_names(folder)
+    for name in _listed(folder):
+        if name not in expected and name not in signatures:
+            raise IntegrityError(
+                "file is not named by the manifest",
+                file=str(folder / name),
+                mend="a bundle holds its evidence and nothing else",
+            )
+    for name in (*sorted(expected), *signatures):
+        _check_regular(folder / name)
+    for name in signatures:
+        size_bytes = (folder / name).lstat().st_size
+        if size_bytes > _SIGNATURE_BYTES:
+            raise IntegrityError(
+                "too large for a signature",
+                file=str(folder / name),
+                expected=f"at most {_SIGNATURE_BYTES} bytes",
+                found=f"{size_bytes} bytes",
+            )
+
+
+def _check_regular(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        raise IntegrityError("file is missing", file=str(path)) from None
+    except OSError as error:
+        raise IntegrityError("can't be read", file=str(path), found=error.strerror) from None
+    if not stat.S_ISREG(mode):
+        raise IntegrityError(
+            "is not a regular file", file=str(path), expected="a regular file", found=_named(mode)
+        )
+
+
+def _named(mode: int) -> str:
+    names = {
+        stat.S_IFLNK: "a link",
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    return names.get(stat.S_IFMT(mode), "a device")
 
 
 def verify_digests(folder: Path, manifest: Manifest) -> None:
@@ -178,21 +255,15 @@ def verify_digests(folder: Path, manifest: Manifest) -> None:
     Raises
     ------
     IntegrityError
-        Naming the first file that is missing, surplus or different.
+        Naming the first file that is missing, surplus, no regular file or different.
     """
-    expected = {MANIFEST_NAME, *manifest.files}
-    for name in _listed(folder):
-        if name not in expected:
-            raise IntegrityError(
-                "file is not named by the manifest",
-                file=str(folder / name),
-                mend="a bundle holds its evidence and nothing else",
-            )
+    check_listing(folder, manifest)
     for name, digest in sorted(manifest.files.items()):
         path = folder / name
-        if not path.is_file() or path.is_symlink():
-            raise IntegrityError("file is missing", file=str(path))
-        found = digest_file(path)
+        try:
+            found = digest_file(path)
+        except OSError as error:
+            raise IntegrityError("can't be read", file=str(path), found=error.strerror) from None
         if found != digest:
             raise IntegrityError(
                 "digest doesn't match the manifest",

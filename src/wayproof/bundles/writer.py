@@ -31,13 +31,14 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from wayproof._version import __version__
+from wayproof.bundles.kinds import KINDS
 from wayproof.bundles.manifest import (
     MANIFEST_NAME,
     PARTIAL_MARK,
-    SAFE_NAME,
     SCHEMA_VERSION,
     FileDigest,
     Manifest,
+    is_evidence_name,
     read_manifest,
 )
 from wayproof.bundles.whole_file import permissions
@@ -121,7 +122,7 @@ class BundleWriter:
     out
         The folder to make. Its parent must exist.
     kind
-        ``fitness`` or ``recovery``.
+        Name of its row in :data:`~wayproof.bundles.kinds.KINDS`.
     overwrite
         Replace an existing folder. Without it an existing one is refused.
 
@@ -136,7 +137,7 @@ class BundleWriter:
         # `..` and links on the way are settled now, while the way still exists.
         self._out = out.parent.resolve() / out.name if out.name not in {"", ".."} else out
         self._shown = str(out)
-        self._kind = kind
+        self._kind = KINDS[kind]
         self._overwrite = overwrite
         self._started = datetime.now(tz=UTC)
         self._started_s = time.perf_counter()
@@ -185,12 +186,12 @@ class BundleWriter:
                 file=self._shown,
                 mend="choose another --out, or say --overwrite",
             )
-        surplus = _surplus(self._out, self._kind)
+        surplus = _surplus(self._out, self._kind.name)
         if surplus is not None:
             raise OutputError(
                 "exists and is not a wayproof bundle of this kind, so it is not overwritten",
                 file=self._shown,
-                expected=f"a {self._kind} bundle with its own files alone, or an empty folder",
+                expected=f"a {self._kind.name} bundle with its own files alone, or an empty folder",
                 found=surplus,
                 mend="choose another --out",
             )
@@ -229,8 +230,8 @@ class BundleWriter:
 
     def open(self, name: str) -> DigestWriter:
         """Start the evidence file ``name``; it is closed by :meth:`close` or :meth:`commit`."""
-        if SAFE_NAME.fullmatch(name) is None or name == MANIFEST_NAME:
-            msg = f"not a name for an evidence file: {name!r}"
+        if not is_evidence_name(name) or self._kind.file(name) is None:
+            msg = f"not a name for an evidence file of a {self._kind.name} bundle: {name!r}"
             raise ValueError(msg)
         writer = DigestWriter(self._partial / name)
         self._open[name] = writer
@@ -259,13 +260,20 @@ class BundleWriter:
         limits: Sequence[str],
         varies: Mapping[str, Any] | None = None,
     ) -> Manifest:
-        """Write the manifest, put the folder in its place, and return the manifest."""
+        """Write the manifest, put the folder in its place, and return the manifest.
+
+        Other files than those of its kind are a programming error: ValueError.
+        """
         for name in list(self._open):
             self.close(name)
+        made = {self._kind.file(name) for name in self._files}
+        if made != {file for file in self._kind.files if file.is_in(settings)}:
+            msg = f"not the files of a {self._kind.name} bundle: {', '.join(self._files)}"
+            raise ValueError(msg)
         shutil.rmtree(self.scratch)
         manifest = Manifest(
             schema_version=SCHEMA_VERSION,
-            kind=self._kind,
+            kind=self._kind.name,
             files=dict(sorted(self._files.items())),
             inputs=dict(sorted(inputs.items())),
             settings=dict(settings),

@@ -267,15 +267,11 @@ def _reproduce(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from wayproof.bundles.manifest import read_manifest, verify_digests
+    from wayproof.bundles.reader import open_bundle
+    from wayproof.evidence.recovery_names import BUNDLE_KIND
     from wayproof.recovery.reading import read_trials
 
-    manifest = read_manifest(args.bundle)
-    if manifest.kind != "recovery":
-        raise InputError(
-            "not a recovery bundle", file=str(args.bundle), expected="recovery", found=manifest.kind
-        )
-    verify_digests(args.bundle, manifest)
+    open_bundle(args.bundle, kind=BUNDLE_KIND)
     trials = (trial for trial in read_trials(args.bundle) if args.trial in {None, trial.id})
     shown = 0
     for trial in trials:

@@ -38,8 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
+    from wayproof.bundles.reader import open_bundle
     from wayproof.errors import InputError
-    from wayproof.report.read import open_bundle
     from wayproof.report.site import REPORT_LIMITS, file_page, folder_pages, source_digests
     from wayproof.web.write import write_file, write_folder
 

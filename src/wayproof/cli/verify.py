@@ -1,68 +1,47 @@
 """``wayproof verify DIR``: check a bundle of any kind."""
 
 import argparse
-from collections.abc import Callable
-from functools import partial
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from wayproof.bundles.manifest import read_manifest, verify_digests
-from wayproof.errors import InputError, IntegrityError
-from wayproof.text import harmless
+from wayproof.text import quoted
 
-# Each kind of bundle has a module with ``add_arguments(parser)`` and ``check(folder, args)``.
-_KINDS: dict[str, str] = {
-    "fitness": "wayproof.cli.verify_fitness",
-    "recovery": "wayproof.cli.verify_recovery",
-    "report": "wayproof.cli.verify_report",
-}
+if TYPE_CHECKING:
+    from wayproof.bundles.check import CheckedBundle
+
+__all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("bundle", metavar="DIR", type=Path, help="the result folder")
-    for module in _KINDS.values():
-        import_module(module).add_arguments(parser)
+    group = parser.add_argument_group("fitness bundles", "score the inputs again and compare")
+    group.add_argument("--tasks", metavar="T", type=Path, help="the tasks file of the bundle")
+    group.add_argument("--packets", metavar="P", type=Path, help="its packets file")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify digests, then what the bundle's kind can verify beyond them."""
-    manifest = read_manifest(args.bundle)
-    module = _KINDS.get(manifest.kind)
-    if module is None:
-        raise InputError(
-            "unknown kind of bundle",
-            file=str(args.bundle),
-            expected=" or ".join(sorted(_KINDS)),
-            found=manifest.kind,
-        )
-    if manifest.kind != "fitness" and (args.tasks or args.packets):
-        raise InputError(
-            "--tasks and --packets are for fitness bundles",
-            file=str(args.bundle),
-            found=f"a bundle of kind {manifest.kind}",
-        )
-    check: Callable[[], list[str]] = partial(
-        import_module(module).check, args.bundle, manifest, args
-    )
-    try:
-        verify_digests(args.bundle, manifest)
-    except IntegrityError as stale:
-        raise located(stale, check) from None
-    for line in check():
+    """Check the bundle; say what was checked and what was not, the verdict last."""
+    from wayproof.bundles.check import check_bundle
+    from wayproof.bundles.kinds import CheckRequest
+    from wayproof.cli.progress import count_progress
+    from wayproof.text import harmless
+
+    given = {"tasks": args.tasks, "packets": args.packets}
+    sources = {role: path for role, path in given.items() if path is not None}
+    with count_progress("verifying") as progress:
+        checked = check_bundle(args.bundle, CheckRequest(sources, progress))
+    for line in _lines(checked):
         print(harmless(line))
     return 0
 
 
-def located(stale: IntegrityError, check: Callable[[], object]) -> IntegrityError:
-    """Return a digest's error with the place of the damage, when the deeper check finds one."""
-    try:
-        check()
-    except (IntegrityError, InputError) as deeper:
-        return IntegrityError(
-            f"{stale.problem}; first thing that doesn't hold: {deeper}",
-            file=stale.file,
-            expected=stale.expected,
-            found=stale.found,
-        )
-    return stale
+def _lines(checked: "CheckedBundle") -> Iterator[str]:
+    yield f"digests: {len(checked.manifest.files)} files match the manifest"
+    yield from checked.report.findings
+    for words in checked.report.own_words:
+        yield f"the bundle says of itself, unchecked: {quoted(words, 400)}"
+    for name in checked.unchecked_signatures:
+        yield f"signature {name}: not checked"
+    yield checked.report.verdict

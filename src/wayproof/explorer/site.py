@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from wayproof.bundles.manifest import read_manifest, verify_digests
+from wayproof.bundles.kinds import REPORT_KIND
+from wayproof.bundles.reader import open_bundle
 from wayproof.errors import InputError, IntegrityError
 from wayproof.web.join import join_modules
 from wayproof.web.page import DataBlock, Page, merged_messages, page_parts, source_text
@@ -27,15 +28,10 @@ def is_explorer(folder: Path) -> bool:
     Another version's page is one too; a page that somebody has edited is not.
     """
     try:
-        manifest = read_manifest(folder)
-        verify_digests(folder, manifest)
+        manifest = open_bundle(folder, kind=REPORT_KIND).manifest
     except (InputError, IntegrityError, OSError):
         return False
-    return (
-        manifest.kind == "report"
-        and set(manifest.files) == {"index.html"}
-        and tuple(manifest.limits) == EXPLORER_LIMITS
-    )
+    return set(manifest.files) == {"index.html"} and tuple(manifest.limits) == EXPLORER_LIMITS
 
 
 def explorer_page() -> Page:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 
+from wayproof.bundles.kinds import CheckReport, CheckRequest
 from wayproof.bundles.manifest import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import (
     canonical_bytes,
@@ -40,7 +41,7 @@ from wayproof.fitness.task import TASK_FIELDS
 from wayproof.strict_json import convert_typed, read_lines, strict_value
 from wayproof.text import quoted
 
-__all__ = ["check_bundle", "check_rescored"]
+__all__ = ["check", "check_bundle", "check_rescored"]
 
 _decoder = msgspec.json.Decoder(TaskResult)
 _DEFAULTABLE = (*TASK_FIELDS, *(f"packet.{name}" for name in PACKET_FIELDS))
@@ -51,6 +52,34 @@ class _Place(NamedTuple):
     file: str
     line: int
     task: str
+
+
+def check(folder: Path, manifest: Manifest, request: CheckRequest) -> CheckReport:
+    """Check a fitness bundle, and score its inputs again where both are given.
+
+    Raises
+    ------
+    InputError
+        When only one of the two inputs is given.
+    IntegrityError
+        Naming file, line, task and field of the first thing that doesn't follow.
+    """
+    tasks, packets = request.sources.get("tasks"), request.sources.get("packets")
+    if (tasks is None) != (packets is None):
+        raise InputError("--tasks and --packets go together")
+    count = check_bundle(folder, manifest)
+    findings = [
+        "results: not kept (--summary-only), so nothing follows from them"
+        if count is None
+        else f"results: {count} agree with themselves; debts and summary follow from them"
+    ]
+    if tasks is None or packets is None:
+        findings.append("inputs: not given; results invented as a whole would not be noticed")
+    else:
+        check_rescored(folder, manifest, tasks, packets)
+        findings.append("inputs: scored again, byte for byte the same")
+    is_brief = count is None and tasks is None
+    return CheckReport(tuple(findings), "verified: digests only" if is_brief else "verified")
 
 
 def check_bundle(folder: Path, manifest: Manifest) -> int | None:
@@ -67,18 +96,9 @@ def check_bundle(folder: Path, manifest: Manifest) -> int | None:
         Naming file, line and task of the first thing that doesn't follow.
     """
     settings = _settings(folder, manifest)
-    is_brief = settings.summary_only
-    expected = {SUMMARY_NAME} if is_brief else {RESULTS_NAME, DEBTS_NAME, SUMMARY_NAME}
-    if set(manifest.files) != expected:
-        raise IntegrityError(
-            "not the files of a fitness bundle",
-            file=str(folder),
-            expected=", ".join(sorted(expected)),
-            found=", ".join(sorted(manifest.files)),
-        )
     if tuple(manifest.limits) != LIMITS:
         raise IntegrityError("limits were changed", file=str(folder / MANIFEST_NAME))
-    if is_brief:
+    if settings.summary_only:
         return None
     return _check_results(folder, settings.suite)
 

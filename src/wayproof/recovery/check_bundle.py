@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from wayproof.bundles.kinds import CheckReport, CheckRequest
 from wayproof.bundles.manifest import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import decode_record_line, record_bytes
 from wayproof.errors import InputError, IntegrityError
@@ -41,7 +42,7 @@ from wayproof.recovery.summary import Tally
 from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
 from wayproof.text import quoted
 
-__all__ = ["NOT_DETECTABLE", "AuditReport", "Memory", "audit_bundle"]
+__all__ = ["NOT_DETECTABLE", "AuditReport", "Memory", "audit_bundle", "check"]
 
 NOT_DETECTABLE: Final = (
     "Not detectable from a bundle: an invented but legal trace of a client agent; a custom "
@@ -68,6 +69,29 @@ class AuditReport(NamedTuple):
     controls_run_again: int
     results_sha256: str
     is_reference: bool
+
+
+def check(folder: Path, manifest: Manifest, request: CheckRequest) -> CheckReport:
+    """Audit the bundle and say what was checked, and what no bundle can show."""
+    report = audit_bundle(folder, manifest, progress=request.progress)
+    standing = (
+        "official suite: its bytes are the pinned ones"
+        if report.official
+        else "custom suite: certified, but no pin stands behind it"
+    )
+    reference = " (the digest that is published with wayproof)" if report.is_reference else ""
+    return CheckReport(
+        findings=(
+            f"suite {report.suite_id}, SHA-256 {report.suite_sha256}",
+            f"{standing}; {report.grids} certificates checked",
+            f"{report.trials} trials: every transition checked and replayed",
+            f"{report.controls_run_again} trials of reference controls run again: the same steps",
+            "records and summary follow from the traces",
+            f"results.jsonl SHA-256 {report.results_sha256}{reference}",
+            NOT_DETECTABLE,
+        ),
+        verdict="verified",
+    )
 
 
 Memory = dict[tuple[str, str, bytes, bytes, bytes], Result]

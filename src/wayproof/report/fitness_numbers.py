@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
+from wayproof.bundles.reader import Bundle, LineFile, decoded_lines, read_record
 from wayproof.errors import IntegrityError
 from wayproof.evidence.fitness_names import (
     FAILURE_KINDS,
@@ -16,7 +17,6 @@ from wayproof.evidence.fitness_names import (
     SUFFICIENT,
 )
 from wayproof.report.first_rows import FIRST_ROWS, FirstRows
-from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
 from wayproof.stats.intervals import nearest_rank
 from wayproof.text import clip
 

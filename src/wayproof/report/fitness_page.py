@@ -1,13 +1,15 @@
 """A fitness bundle as pages: the first with everything counted, more when panels need room."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from markupsafe import Markup
 
 from wayproof._version import __version__
+from wayproof.bundles.reader import Bundle, LineFile, identities
 from wayproof.evidence.fitness_names import LATENCY_STATUS_NAMES
 from wayproof.report.chart import Bar, bar_chart, column_chart
 from wayproof.report.fitness_numbers import (
@@ -18,13 +20,12 @@ from wayproof.report.fitness_numbers import (
     task_columns,
 )
 from wayproof.report.frame import framed_page
-from wayproof.report.provenance import Provenance
-from wayproof.report.read import Bundle, LineFile, identities
+from wayproof.report.provenance import Provenance, read_provenance
 from wayproof.report.run import ReportPlace, RunFacts, run_facts
 from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
-__all__ = ["FitnessLimits", "fitness_pages"]
+__all__ = ["FitnessLimits", "fitness_pages", "pages_of"]
 
 _RATIO_LABELS: Final = ("≤ ⅛", "≤ ¼", "≤ ½", "≤ 1", "≤ 2", "≤ 4", "≤ 8", "> 8")
 _WITHIN_BINS: Final = 4
@@ -292,3 +293,11 @@ def fitness_pages(
 
 def _title(place: ReportPlace, numbers: FitnessNumbers) -> str:
     return f"{place.name} · fitness · {numbers.suite}"
+
+
+def pages_of(
+    bundle: Bundle, sources: Mapping[str, Path], place: ReportPlace, *, may_page: bool
+) -> Iterator[Page]:
+    """Yield a fitness bundle's pages; its inputs, where given, add what it doesn't hold."""
+    provenance = read_provenance(bundle.manifest, sources.get("tasks"), sources.get("packets"))
+    return fitness_pages(bundle, provenance, place, may_page=may_page)

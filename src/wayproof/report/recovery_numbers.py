@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
+from wayproof.bundles.reader import Bundle, LineFile, decoded_lines, read_record
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import IntegrityError
 from wayproof.evidence import recovery_names
 from wayproof.report.first_rows import FIRST_ROWS, FirstRows
-from wayproof.report.read import Bundle, LineFile, decoded_lines, read_record
 
 __all__ = [
     "RecoveryNumbers",

@@ -1,15 +1,16 @@
 """A recovery bundle as one page: counts, and every trial that fits, step by step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from wayproof._version import __version__
+from wayproof.bundles.reader import Bundle, LineFile, decoded_line, decoded_lines, identities
 from wayproof.errors import IntegrityError
 from wayproof.report.chart import NARROW_SHARES, WIDE_SHARES, Interval, ShareChart, share_chart
 from wayproof.report.frame import framed_page
-from wayproof.report.read import Bundle, LineFile, decoded_line, decoded_lines, identities
 from wayproof.report.recovery_numbers import (
     CHECKS,
     FAILURE_KINDS,
@@ -23,7 +24,7 @@ from wayproof.report.run import ReportPlace, run_facts
 from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
-__all__ = ["RecoveryLimits", "recovery_pages"]
+__all__ = ["RecoveryLimits", "pages_of", "recovery_pages"]
 
 _PHASES: Final = ("prefix", "injected", "policy")
 _REJECTIONS: Final[dict[str | None, int]] = {
@@ -221,3 +222,11 @@ def recovery_pages(
     ]
     title = f"{place.name} · recovery · {numbers.suite_id}"
     yield framed_page(f"{place.stem}.html", title, "recovery", body, blocks)
+
+
+def pages_of(
+    bundle: Bundle, sources: Mapping[str, Path], place: ReportPlace, *, may_page: bool
+) -> Iterator[Page]:
+    """Yield a recovery bundle's one page."""
+    del sources, may_page
+    return recovery_pages(bundle, place)

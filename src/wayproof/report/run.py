@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from wayproof.report.read import Bundle
+from wayproof.bundles.reader import Bundle
 
 __all__ = ["ReportPlace", "RunFacts", "bundle_names", "run_facts"]
 

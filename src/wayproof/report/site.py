@@ -1,17 +1,15 @@
 """Which pages a report has: one bundle's, or an index over several."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from wayproof._version import __version__
+from wayproof.bundles.kinds import KINDS, load
 from wayproof.bundles.manifest import MANIFEST_NAME, FileDigest, digest_file
+from wayproof.bundles.reader import Bundle
 from wayproof.errors import InputError
-from wayproof.report.fitness_page import fitness_pages
 from wayproof.report.frame import framed_page
-from wayproof.report.provenance import read_provenance
-from wayproof.report.read import Bundle
-from wayproof.report.recovery_page import recovery_pages
 from wayproof.report.run import ReportPlace, bundle_names
 from wayproof.web.page import Page
 from wayproof.web.template import render
@@ -23,44 +21,26 @@ _INDEX: Final = "index.html"
 REPORT_LIMITS: Final = ("A report shows its bundles' files and adds no evidence of its own.",)
 
 
-def _fitness(
-    bundle: Bundle, sources: Sources, place: ReportPlace, *, may_page: bool
-) -> Iterator[Page]:
-    provenance = read_provenance(bundle.manifest, sources.get("tasks"), sources.get("packets"))
-    return fitness_pages(bundle, provenance, place, may_page=may_page)
-
-
-def _recovery(
-    bundle: Bundle, sources: Sources, place: ReportPlace, *, may_page: bool
-) -> Iterator[Page]:
-    del may_page
-    if any(path is not None for path in sources.values()):
-        raise InputError(
-            "a recovery bundle has no tasks and packets",
-            file=str(bundle.folder),
-            mend="leave --tasks and --packets out",
-        )
-    return recovery_pages(bundle, place)
-
-
-_KINDS: Final[Mapping[str, Callable[..., Iterator[Page]]]] = {
-    "fitness": _fitness,
-    "recovery": _recovery,
-}
-
-
 def _pages(
     bundle: Bundle, sources: Sources, place: ReportPlace, *, may_page: bool
 ) -> Iterator[Page]:
-    make = _KINDS.get(bundle.manifest.kind)
-    if make is None:
+    kind = bundle.kind
+    if kind.page_maker is None:
         raise InputError(
             "no report for this kind of bundle",
             file=str(bundle.folder),
-            expected=" or ".join(sorted(_KINDS)),
-            found=bundle.manifest.kind,
+            expected=" or ".join(sorted(row.name for row in KINDS.values() if row.page_maker)),
+            found=kind.name,
         )
-    return make(bundle, sources, place, may_page=may_page)
+    given = {role: path for role, path in sources.items() if path is not None}
+    if not given.keys() <= set(kind.source_roles):
+        raise InputError(
+            f"a {kind.name} bundle has no {' and '.join(sources)}",
+            file=str(bundle.folder),
+            mend=f"leave {' and '.join(f'--{role}' for role in sources)} out",
+        )
+    pages: Iterator[Page] = load(kind.page_maker)(bundle, given, place, may_page=may_page)
+    return pages
 
 
 def source_digests(bundles: Sequence[Bundle]) -> dict[str, FileDigest]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from wayproof.bundles.kinds import REPORT_KIND
 from wayproof.bundles.manifest import FileDigest
 from wayproof.bundles.whole_file import whole_file
 from wayproof.bundles.writer import BundleWriter, refuse_inside_bundle
@@ -20,7 +21,7 @@ def write_folder(
     limits: Sequence[str],
 ) -> None:
     """Write pages as a folder with a manifest, like every other result."""
-    with BundleWriter(out, kind="report", overwrite=overwrite) as bundle:
+    with BundleWriter(out, kind=REPORT_KIND, overwrite=overwrite) as bundle:
         for page in pages:
             writer = bundle.open(page.name)
             for part in page.parts:

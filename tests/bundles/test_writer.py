@@ -18,13 +18,13 @@ from wayproof.errors import InputError, IntegrityError, OutputError
 
 def _write(out: Path, data: bytes = b"x\n", *, overwrite: bool = False) -> None:
     with BundleWriter(out, kind="fitness", overwrite=overwrite) as bundle:
-        bundle.write("results.jsonl", data)
-        bundle.commit(inputs={}, settings={}, limits=["l"])
+        bundle.write("summary.json", data)
+        bundle.commit(inputs={}, settings={"summary_only": True}, limits=["l"])
 
 
 def _write_half(out: Path) -> None:
     with BundleWriter(out, kind="fitness", overwrite=True) as bundle:
-        bundle.open("results.jsonl").write(b"half")
+        bundle.open("summary.json").write(b"half")
         raise RuntimeError
 
 
@@ -32,7 +32,7 @@ def test_a_bundle_reads_back_as_written(tmp_path: Path) -> None:
     """The manifest names every file with its size and digest, and the folder holds no more."""
     _write(tmp_path / "out")
     manifest = read_manifest(tmp_path / "out")
-    assert manifest.files == {"results.jsonl": digest_file(tmp_path / "out" / "results.jsonl")}
+    assert manifest.files == {"summary.json": digest_file(tmp_path / "out" / "summary.json")}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     verify_digests(tmp_path / "out", manifest)
 
@@ -59,9 +59,9 @@ def test_overwrite_keeps_the_old_one_until_the_new_one_is_whole(tmp_path: Path) 
     _write(tmp_path / "out", b"first\n")
     with pytest.raises(RuntimeError):
         _write_half(tmp_path / "out")
-    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"first\n"
+    assert (tmp_path / "out" / "summary.json").read_bytes() == b"first\n"
     _write(tmp_path / "out", b"second\n", overwrite=True)
-    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"second\n"
+    assert (tmp_path / "out" / "summary.json").read_bytes() == b"second\n"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -71,7 +71,7 @@ def test_a_run_that_died_between_its_renames_is_put_right(tmp_path: Path) -> Non
     (tmp_path / "out").rename(tmp_path / ".out.wayproof-previous")
     with pytest.raises(OutputError, match="already exists"):
         _write(tmp_path / "out", b"second\n")
-    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"first\n"
+    assert (tmp_path / "out" / "summary.json").read_bytes() == b"first\n"
 
 
 RUN_UNTIL_KILLED = """
@@ -89,10 +89,10 @@ def slow_rename(self, target):
 
 Path.rename = slow_rename
 with BundleWriter(out, kind="fitness", overwrite=True) as bundle:
-    bundle.write("results.jsonl", b"new")
+    bundle.write("summary.json", b"new")
     if stage == "before the manifest":
         time.sleep(60)
-    bundle.commit(inputs={}, settings={}, limits=[])
+    bundle.commit(inputs={}, settings={"summary_only": True}, limits=[])
 """
 
 
@@ -109,7 +109,7 @@ def test_a_killed_run_leaves_nothing_that_reads_as_a_result(tmp_path: Path, stag
     """Neither the folder nor its leftover is accepted, and the next run sweeps up."""
     out = tmp_path / "out"
     child = subprocess.Popen([sys.executable, "-c", RUN_UNTIL_KILLED, out, stage])
-    name = "results.jsonl" if stage == "before the manifest" else "manifest.json"
+    name = "summary.json" if stage == "before the manifest" else "manifest.json"
     _wait_for(lambda: any(tmp_path.glob(f".out.wayproof-partial-*/{name}")))
     time.sleep(0.1)
     child.kill()
@@ -125,11 +125,11 @@ def test_a_killed_run_leaves_nothing_that_reads_as_a_result(tmp_path: Path, stag
 def test_a_run_in_progress_is_not_swept_away(tmp_path: Path) -> None:
     """Only what nobody holds any more is a leftover."""
     with BundleWriter(tmp_path / "out", kind="fitness") as first:
-        first.write("results.jsonl", b"first\n")
+        first.write("summary.json", b"first\n")
         _write(tmp_path / "out", b"second\n")
         with pytest.raises(OutputError, match="another run"):
-            first.commit(inputs={}, settings={}, limits=[])
-    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"second\n"
+            first.commit(inputs={}, settings={"summary_only": True}, limits=[])
+    assert (tmp_path / "out" / "summary.json").read_bytes() == b"second\n"
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "manifest.json", "", "x" * 200])
@@ -153,16 +153,16 @@ def test_edits_are_caught(tmp_path: Path) -> None:
     out = tmp_path / "out"
     _write(out)
     manifest = read_manifest(out)
-    results = out / "results.jsonl"
+    results = out / "summary.json"
     results.write_bytes(b"y\n")
-    with pytest.raises(IntegrityError, match=r"results\.jsonl: digest"):
+    with pytest.raises(IntegrityError, match=r"summary\.json: digest"):
         verify_digests(out, manifest)
     results.unlink()
     with pytest.raises(IntegrityError, match="missing"):
         verify_digests(out, manifest)
     (tmp_path / "elsewhere").write_bytes(b"x\n")
     results.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(IntegrityError, match="missing"):
+    with pytest.raises(IntegrityError, match=r"not a regular file; .*found a link"):
         verify_digests(out, manifest)
     results.unlink()
     results.write_bytes(b"x\n")
@@ -245,7 +245,7 @@ def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
     """`mkdir out` before the run is no obstacle, when asked to overwrite."""
     (tmp_path / "out").mkdir()
     _write(tmp_path / "out", overwrite=True)
-    assert (tmp_path / "out" / "results.jsonl").is_file()
+    assert (tmp_path / "out" / "summary.json").is_file()
 
 
 def test_strangers_files_neither_block_nor_flood_a_reader(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_strangers_files_neither_block_nor_flood_a_reader(tmp_path: Path) -> Non
             read_manifest(out)
         manifest = out / "manifest.json"
         manifest.rmdir() if manifest.is_dir() else manifest.unlink()
-        (out / "results.jsonl").unlink()
+        (out / "summary.json").unlink()
         out.rmdir()
 
 
@@ -280,7 +280,7 @@ def test_a_bundle_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
         BundleWriter(out, kind="report", overwrite=True),
     ):
         pytest.fail("it was let in")
-    assert (out / "results.jsonl").is_file()
+    assert (out / "summary.json").is_file()
 
 
 def test_nothing_is_written_into_a_bundle(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_the_way_to_a_folder_may_lead_through_it(tmp_path: Path) -> None:
     """`out/../out` is `out`, also while it is moved aside."""
     _write(tmp_path / "out", b"first\n")
     _write(tmp_path / "out" / ".." / "out", b"second\n", overwrite=True)
-    assert (tmp_path / "out" / "results.jsonl").read_bytes() == b"second\n"
+    assert (tmp_path / "out" / "summary.json").read_bytes() == b"second\n"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -316,8 +316,13 @@ def test_a_manifest_in_other_bytes_is_refused(tmp_path: Path) -> None:
     for other in (
         data + b" ",
         data.replace(b":", b": ", 1),
-        data.replace(b'"settings":{}', b'"settings":{"a":1,"a":2}'),
-        data.replace(b'"settings":{}', b'"settings":{"a":9007199254740993}'),
+        data.replace(
+            b'"summary_only":true',
+            b'"summary_only":true,"summary_only":true}',
+        ),
+        data.replace(
+            b'"settings":{"summary_only":true}', b'"settings":{"summary_only":9007199254740993'
+        ),
     ):
         assert other != data
         path.write_bytes(other)

@@ -1,23 +1,22 @@
-"""A bundle's files as records: only what a report shows, nothing that it must trust.
-
-Digests are checked before anything is read. Unknown fields are ignored: a later version
-may add some.
-"""
+"""Reading a bundle: its files checked against the manifest, their lines as records."""
 
 import mmap
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
-from wayproof.bundles.manifest import Manifest, read_manifest, verify_digests
+from wayproof.bundles.kinds import BundleKind, kind_of
+from wayproof.bundles.manifest import Manifest, check_listing, read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
 
 __all__ = [
     "Bundle",
+    "FileIdentity",
     "LineFile",
+    "check_files",
     "decoded_line",
     "decoded_lines",
     "identities",
@@ -26,11 +25,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_FILES: Final[dict[str, tuple[str, ...]]] = {
-    "fitness": ("results.jsonl", "summary.json"),
-    "recovery": ("results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl"),
-}
-"""What a report reads of each kind; a fitness run may have been asked for its summary only."""
 
 
 class Bundle(NamedTuple):
@@ -38,6 +32,7 @@ class Bundle(NamedTuple):
 
     folder: Path
     manifest: Manifest
+    kind: BundleKind
 
     @property
     def name(self) -> str:
@@ -53,32 +48,65 @@ class Bundle(NamedTuple):
         return self.manifest.files[name].sha256
 
 
-def open_bundle(folder: Path) -> Bundle:
-    """Check a bundle's digests and return it.
+def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
+    """Check a bundle's files and digests and return it.
+
+    Parameters
+    ----------
+    folder
+        The bundle.
+    kind
+        The only kind that is accepted; any when None.
 
     Raises
     ------
     InputError
-        When the folder is no bundle.
+        When the folder is no bundle, or of another kind.
     IntegrityError
         When a file isn't what the manifest says.
     """
     manifest = read_manifest(folder)
+    if kind is not None and manifest.kind != kind:
+        raise InputError(
+            f"not a {kind} bundle", file=str(folder), expected=kind, found=manifest.kind
+        )
+    row = kind_of(manifest, folder)
+    check_files(folder, manifest, row)
     verify_digests(folder, manifest)
-    bundle = Bundle(folder, manifest)
-    is_brief = manifest.settings.get("summary_only") is True
-    for name in _FILES.get(manifest.kind, ()):
-        if not bundle.has(name) and not (is_brief and name == "results.jsonl"):
-            raise _lacks(bundle, name)
-    return bundle
+    return Bundle(folder, manifest, row)
 
 
-def _lacks(bundle: Bundle, name: str) -> IntegrityError:
+def check_files(folder: Path, manifest: Manifest, kind: BundleKind) -> None:
+    """Check that a bundle's files are those of its kind and stand there, opening none.
+
+    Raises
+    ------
+    IntegrityError
+        Naming the first file that the kind doesn't have, that is missing, that nothing
+        names, or that is no regular file.
+    """
+    files = [file for file in kind.files if file.is_in(manifest.settings)]
+    for name in manifest.files:
+        if kind.file(name) not in files:
+            raise IntegrityError(
+                "not a file of this kind of bundle",
+                file=str(folder / name),
+                expected=", ".join(file.name for file in files),
+                mend=f"a {kind.name} bundle holds nothing else",
+            )
+    held = {kind.file(name) for name in manifest.files}
+    for file in files:
+        if file not in held:
+            raise _lacks(folder, manifest, kind, file.name)
+    check_listing(folder, manifest)
+
+
+def _lacks(folder: Path, manifest: Manifest, kind: BundleKind, name: str) -> IntegrityError:
     return IntegrityError(
         "the bundle lacks a file of its kind",
-        file=str(bundle.folder / name),
-        expected=", ".join(_FILES.get(bundle.manifest.kind, (name,))),
-        found=", ".join(sorted(bundle.manifest.files)) or "no files",
+        file=str(folder / name),
+        expected=", ".join(file.name for file in kind.files),
+        found=", ".join(sorted(manifest.files)) or "no files",
     )
 
 
@@ -86,7 +114,7 @@ def read_record(bundle: Bundle, name: str, kind: type[T]) -> T:
     """Read a file that holds one JSON value."""
     path = bundle.folder / name
     if not bundle.has(name):
-        raise _lacks(bundle, name)
+        raise _lacks(bundle.folder, bundle.manifest, bundle.kind, name)
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
