@@ -80,7 +80,6 @@ PERMITS: tuple[Permit, ...] = (
     ),
     Permit(("cli/__init__.py",), ("importlib.import_module",), "loads the asked-for command only"),
     Permit(("cli/__init__.py",), ("getattr(sys, …)",), "mends closed streams, both by one rule"),
-    Permit(("cli/verify.py",), ("importlib.import_module",), "loads the asked-for kind only"),
     Permit(
         ("__main__.py", "fitness/__main__.py"),
         ("sys.exit",),

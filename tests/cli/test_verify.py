@@ -63,4 +63,4 @@ def test_options_of_another_kind_are_not_ignored(tmp_path: Path, wayproof: RunWa
     _as_report(tmp_path / "report", {"index.html": b"<!doctype html>"})
     ran = wayproof("verify", tmp_path / "report", "--tasks", "t", "--packets", "p")
     assert ran.status == 2
-    assert "tasks: this kind of bundle has no such inputs" in ran.err
+    assert "--tasks: this kind of bundle has no such inputs" in ran.err

@@ -52,7 +52,7 @@ def check_bundle(folder: Path, request: CheckRequest | None = None) -> CheckedBu
             raise InputError(
                 "this kind of bundle has no such inputs to be checked against",
                 file=str(folder),
-                field=role,
+                setting=role,
                 expected=" or ".join(
                     f"a {row.name} bundle" for row in KINDS.values() if role in row.source_roles
                 ),

@@ -66,10 +66,10 @@ def check(folder: Path, manifest: Manifest, request: CheckRequest) -> CheckRepor
     """
     tasks, packets = request.sources.get("tasks"), request.sources.get("packets")
     if (tasks is None) != (packets is None):
-        raise InputError("--tasks and --packets go together")
+        raise InputError("{tasks} and {packets} go together")
     count = check_bundle(folder, manifest)
     findings = [
-        "results: not kept (--summary-only), so nothing follows from them"
+        "results: not kept (summary only), so nothing follows from them"
         if count is None
         else f"results: {count} agree with themselves; debts and summary follow from them"
     ]

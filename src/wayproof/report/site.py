@@ -37,7 +37,7 @@ def _pages(
         raise InputError(
             f"a {kind.name} bundle has no {' and '.join(sources)}",
             file=str(bundle.folder),
-            mend=f"leave {' and '.join(f'--{role}' for role in sources)} out",
+            mend="leave {tasks} and {packets} out",
         )
     pages: Iterator[Page] = load(kind.page_maker)(bundle, given, place, may_page=may_page)
     return pages
