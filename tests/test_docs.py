@@ -13,7 +13,7 @@ from tools import docs, examples
 from tools.pages import commands, schemas
 from tools.pages.markdown import anchor
 
-from wayproof.cli import COMMANDS
+from wayproof.cli import COMMANDS, flag_of
 from wayproof.evidence.explanations import EXPLANATIONS
 from wayproof.schemas import SCHEMAS, meanings_of
 
@@ -365,7 +365,7 @@ def _problems() -> set[str]:
             match node:
                 case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(text)), *_]):
                     if name in {"InputError", "OutputError", "IntegrityError", "WayproofError"}:
-                        found.add(text)
+                        found.add(re.sub(r"\{(\w+)\}", lambda match: flag_of(match[1]), text))
     return found
 
 
