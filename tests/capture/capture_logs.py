@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wayproof.capture import PacketOptions, Problems, capture
+from wayproof.capture import PacketOptions, Problems, capture_logs
 from wayproof.capture.ids import parse_map
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -43,10 +43,12 @@ def packets_of(
     paths = [name if isinstance(name, Path) else FIXTURES / name for name in names]
     options = PacketOptions(repo_root=root, maps=tuple(parse_map(one) for one in maps), wall=wall)
     counted = problems if problems is not None else Problems()
-    found = capture(paths, problems=counted, format_name=format_name, tier=select, options=options)
+    found = capture_logs(
+        paths, problems=counted, format_name=format_name, tier=select, options=options
+    )
     if problems is None:
         assert [str(one) for one in counted.named] == []
-    return [one.packet for one in found]
+    return found.packets
 
 
 def packet_of(name: str | Path, **options: Any) -> dict[str, Any]:

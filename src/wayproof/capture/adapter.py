@@ -1,13 +1,11 @@
-"""What an adapter is made of: its description, the head of a log, and where sessions go."""
+"""What adapters share: how a format is described, the head of a log, and undecoded JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from wayproof.capture.lines import Source, clean_json
-from wayproof.capture.route import Route, SessionCutter, Tier
-from wayproof.capture.session import SessionInfo
 
 __all__ = [
     "ABSENT",
@@ -16,7 +14,6 @@ __all__ = [
     "Format",
     "Head",
     "Knowledge",
-    "Sessions",
     "decoded",
     "first_byte",
     "head_of",
@@ -116,48 +113,6 @@ class Head(msgspec.Struct, kw_only=True):
     def has(self, *names: str) -> bool:
         """Whether the document has all these members."""
         return self.document is not None and all(name in self.document for name in names)
-
-
-class Sessions:
-    """Where an adapter hands its events over, session by session.
-
-    Parameters
-    ----------
-    tier
-        Which selections are wanted.
-    timeline
-        Keep marks for ``inspect``.
-    """
-
-    def __init__(self, *, tier: Tier = "read", timeline: bool = False) -> None:
-        self.tier: Tier = tier
-        self.timeline = timeline
-        self._cutters: dict[str, SessionCutter] = {}
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._cutters
-
-    def of(self, key: str, *, prompts_logged: bool = True) -> SessionCutter:
-        """Return the cutter of a session, beginning it when it is new."""
-        cutter = self._cutters.get(key)
-        if cutter is None:
-            info = SessionInfo(key=key, prompts_logged=prompts_logged)
-            cutter = SessionCutter(info, tier=self.tier, timeline=self.timeline)
-            self._cutters[key] = cutter
-        return cutter
-
-    def drop(self, key: str) -> None:
-        """Forget a session that turned out to hold nothing."""
-        self._cutters.pop(key, None)
-
-    def cutters(self) -> Iterator[SessionCutter]:
-        """Yield the sessions in the order in which they first appeared."""
-        yield from self._cutters.values()
-
-    def routes(self) -> Iterator[Route]:
-        """Finish every session."""
-        for cutter in self._cutters.values():
-            yield cutter.finish()
 
 
 def first_byte(raw: msgspec.Raw) -> bytes:

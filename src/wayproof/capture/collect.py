@@ -1,18 +1,28 @@
 """Logs to packets: the room's one entrance for the command line and for Python."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
-from wayproof.capture.adapter import Sessions
+from wayproof.capture.discover import find_logs
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.packet import PacketOptions, make_packet
-from wayproof.capture.registry import read_log
-from wayproof.capture.route import Route, Tier
+from wayproof.capture.registry import known_format, read_log
+from wayproof.capture.route import Route, RouteCutter, Tier
+from wayproof.capture.session import SessionInfo
+from wayproof.capture.sessions import Sessions
+from wayproof.errors import InputError
 
-__all__ = ["Captured", "capture", "capture_file", "originals"]
+__all__ = [
+    "Capture",
+    "Captured",
+    "capture_file",
+    "capture_logs",
+    "captured_by",
+    "originals",
+]
 
 
 class Captured(msgspec.Struct, kw_only=True):
@@ -28,6 +38,29 @@ class Captured(msgspec.Struct, kw_only=True):
     def session_id(self) -> str | None:
         """The log's own name of the session."""
         return self.route.info.session_id
+
+
+class Capture(msgspec.Struct, kw_only=True):
+    """What some logs gave.
+
+    Attributes
+    ----------
+    sessions
+        In the order of the logs; copies of other sessions are left out.
+    left_out
+        A sentence on each log or session that was found and not captured.
+    problems
+        Places in the logs that are not as they should be.
+    """
+
+    sessions: list[Captured]
+    left_out: list[str]
+    problems: Problems
+
+    @property
+    def packets(self) -> list[dict[str, Any]]:
+        """One packet a session; :func:`wayproof.capture.matching.match` gives them tasks."""
+        return [one.packet for one in self.sessions]
 
 
 def capture_file(
@@ -47,11 +80,32 @@ def capture_file(
         When the log can't be read or its format isn't known.
     """
     source = Source(path, name=name, problems=problems)
-    sessions = Sessions(tier=tier)
-    found = read_log(source, sessions, format_name=format_name)
+
+    def read(sessions: Sessions) -> str | None:
+        return read_log(source, sessions, format_name=format_name)
+
+    yield from captured_by(read, source, tier=tier, options=options)
+
+
+def captured_by(
+    read: Callable[[Sessions], str | None],
+    source: Source,
+    *,
+    tier: Tier = "read",
+    options: PacketOptions | None = None,
+) -> Iterator[Captured]:
+    """Yield the sessions that ``read`` hands over; it returns their format's name."""
+    cutters: dict[str, RouteCutter] = {}
+
+    def sinks_of(info: SessionInfo) -> tuple[RouteCutter]:
+        cutters[info.key] = RouteCutter(info, tier=tier)
+        return (cutters[info.key],)
+
+    found = read(Sessions(sinks_of))
     if found is None:
         return
-    for route in sessions.routes():
+    for cutter in cutters.values():
+        route = cutter.finish()
         packet = make_packet(
             route, format_name=found, file=source.name, options=options or PacketOptions()
         )
@@ -60,29 +114,65 @@ def capture_file(
             format=found,
             route=route,
             packet=packet,
-            size_bytes=path.stat().st_size,
+            size_bytes=source.path.stat().st_size,
         )
 
 
-def capture(
-    paths: Sequence[Path],
+def capture_logs(
+    places: Sequence[str | Path],
     *,
-    problems: Problems,
     format_name: str | None = None,
     tier: Tier = "read",
     options: PacketOptions | None = None,
-) -> list[Captured]:
-    """Return the sessions of several logs, in their order; copies are left out.
+    problems: Problems | None = None,
+    stdin: BinaryIO | None = None,
+) -> Capture:
+    """Capture the sessions of some logs, in their order.
 
     A resumed session's copy (same first prompt, same route) and a sub-agent's own file
     beside its parent's are not sessions of their own.
+
+    Parameters
+    ----------
+    places
+        Log files and folders of them; ``"-"`` is ``stdin``, where that is given.
+    format_name
+        The logs' format; None: told from their content.
+    tier
+        Which selections count; see :mod:`wayproof.capture.route`.
+    options
+        How packets are made.
+    problems
+        Where bad lines are counted; None: in a new count of its own.
+    stdin
+        The stream that ``"-"`` stands for.
+
+    Raises
+    ------
+    InputError
+        When a log that was named can't be read or its format isn't known. Of what lies in
+        a folder, such a file is left out and named.
     """
+    counted = problems if problems is not None else Problems()
+    known_format(format_name)
     found: list[Captured] = []
-    for path in paths:
-        found += capture_file(
-            path, problems=problems, format_name=format_name, tier=tier, options=options
-        )
-    return originals(found)[0]
+    left_out: list[str] = []
+    for log in find_logs(places, stdin=stdin):
+        try:
+            found += capture_file(
+                log.path,
+                name=log.name,
+                problems=counted,
+                format_name=format_name,
+                tier=tier,
+                options=options,
+            )
+        except InputError as error:
+            if log.named:
+                raise
+            left_out.append(f"{log.name}: {error.problem}")
+    kept, copies = originals(found)
+    return Capture(sessions=kept, left_out=left_out + copies, problems=counted)
 
 
 def originals(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-from wayproof.capture.adapter import Format, Head, Sessions, head_of
+from wayproof.capture.adapter import Format, Head, head_of
 from wayproof.capture.lines import Source
+from wayproof.capture.sessions import Sessions
 from wayproof.capture.trec import looks_like_qrels
 from wayproof.errors import InputError
 
-__all__ = ["FORMATS", "adapter_of", "detect", "formats", "read_log"]
+__all__ = ["FORMATS", "adapter_of", "detect", "formats", "known_format", "read_log"]
 
 FORMATS: dict[str, str] = {
     "claude-code": "wayproof.capture.formats.claude_code",
@@ -30,6 +31,24 @@ FORMATS: dict[str, str] = {
 def adapter_of(name: str) -> ModuleType:
     """Return the adapter module of a format."""
     return import_module(FORMATS[name])
+
+
+def known_format(name: str | None) -> str | None:
+    """Return a format's name as it is, or None for none.
+
+    Raises
+    ------
+    InputError
+        When there is no such format.
+    """
+    if name is not None and name not in FORMATS:
+        raise InputError(
+            "no such format",
+            field="format",
+            expected=f"one of {', '.join(FORMATS)}",
+            found=name,
+        )
+    return name
 
 
 def formats() -> Iterator[Format]:

@@ -11,8 +11,15 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.commands import LISTERS, SEARCHERS, Simple, git_words, positional, unwrapped
 from wayproof.capture.session import Named, Outcome
+from wayproof.capture.shell.commands import (
+    LISTERS,
+    SEARCHERS,
+    Simple,
+    git_words,
+    positional,
+    unwrapped,
+)
 
 __all__ = [
     "body_has",

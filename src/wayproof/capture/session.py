@@ -1,13 +1,14 @@
 """The neutral model: what every log format is read into, and nothing of any one format.
 
 A log holds *sessions*; a session is an ordered stream of events in one or more *threads*
-(the main agent, and each agent it delegated to). Adapters yield events; the cutter in
-:mod:`wayproof.capture.route` turns a session's events into one route. Events are handed
-over one at a time and not kept, so a log of any size is read in constant memory.
+(the main agent, and each agent it delegated to). Adapters yield events; every session has
+one or more *sinks* that take them: :mod:`wayproof.capture.route` cuts a route,
+:mod:`wayproof.capture.timeline` shows everything. Events are handed over one at a time and
+not kept, so a log of any size is read in constant memory.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -22,7 +23,9 @@ __all__ = [
     "Prompt",
     "Result",
     "SessionInfo",
+    "Sink",
     "Spawn",
+    "Usage",
 ]
 
 MAIN_THREAD = ""
@@ -205,6 +208,11 @@ class Spawn(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     file: str | None = None
 
+    @property
+    def thread(self) -> str:
+        """The thread that begins."""
+        return self.child
+
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """The session as a whole failed or ran out of time, by the log's own typed word."""
@@ -212,6 +220,37 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     line: int
     timed_out: bool = False
+    thread: str = MAIN_THREAD
 
 
-Event: TypeAlias = Prompt | Call | Result | Answer | Spawn | Failure
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one message of the model took in tokens: once a message, however it is logged.
+
+    Attributes
+    ----------
+    input_tokens
+        Everything that was read, from a cache or not; None where it isn't logged.
+    cached_tokens
+        How many of the input tokens came from a cache.
+    output_tokens
+        Everything that was written, reasoning included.
+    line
+        Where the message ends in the log.
+    """
+
+    input_tokens: int | None
+    output_tokens: int | None
+    line: int
+    cached_tokens: int | None = None
+    at_ms: float | None = None
+    thread: str = MAIN_THREAD
+
+
+Event: TypeAlias = Prompt | Call | Result | Answer | Spawn | Failure | Usage
+
+
+class Sink(Protocol):
+    """Takes the events of one session, in the order of the log, to its end."""
+
+    def take(self, event: Event) -> bool:
+        """Take the next event; False when no later one of its thread is needed."""

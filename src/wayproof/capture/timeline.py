@@ -1,13 +1,30 @@
-"""A session as a timeline that a person can read: why its packet says what it says."""
+"""A session as a timeline that a person can read: why its packet says what it says.
+
+:class:`Timeline` is a sink beside the cutter. It takes every event, to the end of the log,
+and afterwards says what each one means for the route that the cutter cut.
+"""
 
 from collections.abc import Iterator
 
 import msgspec
 
 from wayproof.capture.ids import Roots, stable_id
-from wayproof.capture.route import Mark, Route, Step
+from wayproof.capture.route import Route, Step
+from wayproof.capture.route.call import read_call
+from wayproof.capture.session import (
+    Answer,
+    Call,
+    Event,
+    Failure,
+    Prompt,
+    Result,
+    SessionInfo,
+    Spawn,
+)
 
-__all__ = ["Entry", "timeline"]
+__all__ = ["Entry", "Timeline"]
+
+_SHOWN_CHARS = 2000
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +36,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         Line in the log (0: the log has no lines).
     kind
         ``prompt``, ``look`` (a navigation call), ``change`` (a mutation), ``plan``,
-        ``answer`` or ``failure``.
+        ``delegate``, ``answer``, ``failure`` or ``end``.
     thread
         The sub-agent it belongs to; empty for the main agent.
     text
@@ -38,56 +55,118 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     selects: tuple[tuple[str, str], ...] = ()
 
 
-def timeline(route: Route, marks: list[Mark], roots: Roots) -> Iterator[Entry]:
-    """Yield a session's entries in the order of the log, an agent's below what called it."""
-    in_route = {id(step) for step in route.steps}
-    threads = {mark.thread for mark in marks if mark.thread}
-    cut_seen = False
-    for mark in _ordered([mark for mark in marks if mark.kind != "result"]):
-        step = mark.step
-        inside = step is not None and id(step) in in_route
-        notes = list(_notes(step)) if step is not None and inside else []
-        if step is not None and step is route.first:
-            notes.insert(0, "FIRST CONTACT")
-        if not cut_seen and _is_cut(mark, route):
-            cut_seen = True
-            notes.append(f"CUT: {route.cut.reason}")
-        elif step is not None and not inside and step.purpose not in {"plan", "answer"}:
-            stands = step.purpose == "delegate" and step.child in threads
-            notes.append(f"done by {step.child}" if stands else "outside the route")
-        yield Entry(
-            line=mark.line,
-            kind=_kind(mark),
-            thread=mark.thread,
-            text=mark.text,
-            notes=tuple(notes),
-            selects=tuple(_selects(step, roots)) if step is not None and inside else (),
+class _Shown(msgspec.Struct, kw_only=True):
+    """An event as it will be shown; ``number`` counts a session's calls, 0 is no call."""
+
+    kind: str
+    line: int
+    thread: str
+    text: str
+    number: int = 0
+    said: bool = False
+    child: str | None = None
+
+
+class Timeline:
+    """Keep what a person wants to see of each event.
+
+    Parameters
+    ----------
+    info
+        Filled in by the adapter as the log names things.
+    """
+
+    def __init__(self, info: SessionInfo) -> None:
+        self._info = info
+        self._shown: list[_Shown] = []
+        self._calls: dict[tuple[str, str], _Shown] = {}
+        self._count = 0
+
+    def take(self, event: Event) -> bool:
+        """Take the next event; every one is wanted."""
+        if isinstance(event, Call):
+            self._call(event)
+        elif isinstance(event, Result):
+            call = self._calls.get((event.thread, event.call_id))
+            if call is not None and event.child is not None:
+                call.child = event.child
+        elif isinstance(event, Spawn):
+            for (_, call_id), call in self._calls.items():
+                if call_id == event.parent_call and call.child is None:
+                    call.child = event.child
+        elif isinstance(event, Prompt):
+            self._say("prompt", event.line, event.thread, event.text)
+        elif isinstance(event, Answer):
+            self._say("answer", event.line, event.thread, event.text)
+        elif isinstance(event, Failure):
+            self._say("failure", event.line, "", event.error or "timed out")
+        return True
+
+    def _say(self, kind: str, line: int, thread: str, text: str) -> None:
+        shown = _Shown(kind=kind, line=line, thread=thread, text=text[:_SHOWN_CHARS], said=True)
+        self._shown.append(shown)
+
+    def _call(self, event: Call) -> None:
+        self._count += 1
+        step = read_call(event, self._info.cwd).step
+        text = step.raw or step.first or event.tool
+        shown = _Shown(
+            kind=_kind(step),
+            line=event.line,
+            thread=event.thread,
+            text=text[:_SHOWN_CHARS],
+            number=self._count,
         )
-    if not cut_seen:
-        yield Entry(line=route.cut.line, kind="end", thread="", text="",
-                    notes=(f"CUT: {route.cut.reason}",))  # fmt: skip
+        self._shown.append(shown)
+        self._calls[event.thread, event.call_id] = shown
+
+    def entries(self, route: Route, roots: Roots) -> Iterator[Entry]:
+        """Yield the entries in the order of the log, an agent's below what called it."""
+        steps = {step.number: step for step in route.steps}
+        threads = {shown.thread for shown in self._shown if shown.thread}
+        for shown in self._shown:
+            shown.child = route.children.get(shown.number, shown.child)
+        cut_seen = False
+        for shown in _ordered(self._shown):
+            step = steps.get(shown.number)
+            notes = list(_notes(step)) if step is not None else []
+            if step is not None and step is route.first:
+                notes.insert(0, "FIRST CONTACT")
+            if not cut_seen and _is_cut(shown, step, route):
+                cut_seen = True
+                notes.append(f"CUT: {route.cut.reason}")
+            elif shown.number and step is None and shown.kind not in {"plan", "answer"}:
+                stands = shown.kind == "delegate" and shown.child in threads
+                notes.append(f"done by {shown.child}" if stands else "outside the route")
+            yield Entry(
+                line=shown.line,
+                kind=shown.kind,
+                thread=shown.thread,
+                text=shown.text,
+                notes=tuple(notes),
+                selects=tuple(_selects(step, roots)) if step is not None else (),
+            )
+        if not cut_seen:
+            yield Entry(line=route.cut.line, kind="end", thread="", text="",
+                        notes=(f"CUT: {route.cut.reason}",))  # fmt: skip
 
 
-def _ordered(marks: list[Mark]) -> Iterator[Mark]:
-    by_thread: dict[str, list[Mark]] = {}
-    for mark in marks:
-        by_thread.setdefault(mark.thread, []).append(mark)
+def _ordered(shown: list[_Shown]) -> Iterator[_Shown]:
+    by_thread: dict[str, list[_Shown]] = {}
+    for one in shown:
+        by_thread.setdefault(one.thread, []).append(one)
     while by_thread:
         yield from _thread(next(iter(by_thread)), by_thread)
 
 
-def _thread(name: str, by_thread: dict[str, list[Mark]]) -> Iterator[Mark]:
-    for mark in by_thread.pop(name):
-        yield mark
-        step = mark.step
-        if step is not None and step.purpose == "delegate" and step.child in by_thread:
-            yield from _thread(step.child, by_thread)
+def _thread(name: str, by_thread: dict[str, list[_Shown]]) -> Iterator[_Shown]:
+    for one in by_thread.pop(name):
+        yield one
+        if one.kind == "delegate" and one.child in by_thread:
+            yield from _thread(one.child, by_thread)
 
 
-def _kind(mark: Mark) -> str:
-    step = mark.step
-    if step is None:
-        return mark.kind
+def _kind(step: Step) -> str:
     if step.purpose in {"plan", "answer"}:
         return step.purpose
     if step.mutates:
@@ -95,12 +174,12 @@ def _kind(mark: Mark) -> str:
     return "delegate" if step.purpose == "delegate" else "look"
 
 
-def _is_cut(mark: Mark, route: Route) -> bool:
-    if mark.line != route.cut.line:
+def _is_cut(shown: _Shown, step: Step | None, route: Route) -> bool:
+    if shown.line != route.cut.line:
         return False
     if route.cut.reason == "mutation":
-        return mark.step is not None and mark.step.mutates and mark.step in route.steps
-    return route.cut.reason == "answer" and mark.kind == "answer"
+        return step is not None and step.mutates
+    return route.cut.reason == "answer" and shown.said and shown.kind == "answer"
 
 
 def _notes(step: Step) -> Iterator[str]:

@@ -15,7 +15,15 @@ import msgspec
 
 from wayproof.capture.session import Named
 
-__all__ = ["Purpose", "Tool", "command_of", "folder_of", "named_files", "tool_of"]
+__all__ = [
+    "Purpose",
+    "Tool",
+    "command_of",
+    "delegates",
+    "folder_of",
+    "named_files",
+    "tool_of",
+]
 
 Purpose = Literal[
     "read", "matched", "listed", "search", "shell", "mutation", "plan", "delegate", "answer",
@@ -161,6 +169,7 @@ def _on_files(server: str) -> bool:
     return _plain(server) in _FILE_SERVERS
 
 
+_MAX_KNOWN = 10_000
 _known: dict[str, _Name] = {}
 
 
@@ -169,9 +178,22 @@ def tool_of(name: str, arguments: Mapping[str, Any] | str | None = None) -> Tool
     parsed = _known.get(name)
     if parsed is None:
         parsed = _parsed(name)
-        if len(_known) < 10_000:
+        if len(_known) < _MAX_KNOWN:
             _known[name] = parsed
     return Tool(parsed.bare, _purpose(parsed, arguments))
+
+
+_delegating: dict[str, bool] = {}
+
+
+def delegates(name: str) -> bool:
+    """Whether the tool ``name`` hands work to another agent, whatever its input is."""
+    known = _delegating.get(name)
+    if known is None:
+        known = tool_of(name).purpose == "delegate"
+        if len(_delegating) < _MAX_KNOWN:
+            _delegating[name] = known
+    return known
 
 
 def _purpose(name: _Name, arguments: Mapping[str, Any] | str | None) -> Purpose:

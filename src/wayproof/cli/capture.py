@@ -5,12 +5,10 @@ word that is a verb is taken as one, and a log of that name is written ``./forma
 """
 
 import argparse
-import re
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from wayproof.cli import CommandParser, say
 from wayproof.cli.capture_places import check_places
@@ -152,87 +150,17 @@ def _format_name(args: argparse.Namespace) -> str | None:
 
 
 def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]]:
-    from wayproof.capture.collect import capture_file, originals
+    from wayproof.capture.collect import capture_logs
 
-    options, format_name = _options(args), _format_name(args)
-    found: list[Any] = []
-    skipped: list[str] = []
-    for path, name, named in _files(args.logs):
-        try:
-            found += capture_file(
-                path,
-                name=name,
-                problems=problems,
-                format_name=format_name,
-                tier=args.select or "read",
-                options=options,
-            )
-        except InputError as error:
-            if named:
-                raise
-            skipped.append(f"{name}: {error.problem}")
-    kept, copies = originals(found)
-    return kept, skipped + copies
-
-
-def _files(logs: Sequence[str]) -> Iterable[tuple[Path, str, bool]]:
-    """Yield (path, name, whether the user named it); folders are searched, stdin is spooled."""
-    for text in logs:
-        path = Path(text)
-        if text == "-":
-            yield from _spooled(sys.stdin.buffer, "<stdin>")
-        elif path.is_dir():
-            yield from _in_folder(path)
-        elif path.suffix == ".zst" and path.with_suffix("").is_file():
-            if str(path.with_suffix("")) not in logs:  # the plain sibling is preferred
-                yield path.with_suffix(""), str(path.with_suffix("")), True
-        elif path.is_fifo() or path.is_char_device():
-            with path.open("rb") as file:  # it can be read once, and telling its format is once
-                yield from _spooled(file, text)
-        else:
-            yield path, text, True
-
-
-def _spooled(file: BinaryIO, name: str) -> Iterator[tuple[Path, str, bool]]:
-    with tempfile.NamedTemporaryFile(prefix="wayproof-log-") as spool:
-        while block := file.read(1 << 20):
-            spool.write(block)
-        spool.flush()
-        yield Path(spool.name), name, True
-
-
-def _in_folder(folder: Path) -> Iterator[tuple[Path, str, bool]]:
-    """Search a folder; a folder of single events is one log."""
-    joined: set[Path] = set()
-    for one in sorted(folder.rglob("*")):
-        if not one.is_file() or not _is_log(one):
-            continue
-        if not re.fullmatch(r"event-\d+.*\.json", one.name):
-            yield one, str(one), False
-        elif one.parent not in joined:
-            joined.add(one.parent)
-            yield from _joined(one.parent)
-
-
-def _joined(folder: Path) -> Iterator[tuple[Path, str, bool]]:
-    """OpenHands keeps each event in a file of its own: put them on lines, in order of name."""
-    with tempfile.NamedTemporaryFile(prefix="wayproof-events-", suffix=".jsonl") as spool:
-        for event in sorted(folder.glob("event-*.json")):
-            spool.write(b" ".join(event.read_bytes().splitlines()) + b"\n")
-        spool.flush()
-        yield Path(spool.name), str(folder), False
-
-
-_SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz", ".run", ".trec")
-
-
-def _is_log(path: Path) -> bool:
-    if path.name.endswith(".meta.json"):
-        return False
-    plain = path.with_suffix("") if path.suffix == ".zst" else None
-    if plain is not None and plain.exists():
-        return False  # the plain sibling is preferred
-    return path.name.endswith(_SUFFIXES)
+    found = capture_logs(
+        args.logs,
+        problems=problems,
+        format_name=_format_name(args),
+        tier=args.select or "read",
+        options=_options(args),
+        stdin=sys.stdin.buffer,
+    )
+    return found.sessions, found.left_out
 
 
 def _write(args: argparse.Namespace, captured: Sequence[Any], matched: Any) -> None:
@@ -348,18 +276,19 @@ def _formats(args: argparse.Namespace) -> int:
 
 
 def _inspect(args: argparse.Namespace) -> int:
+    from wayproof.capture.discover import find_logs
     from wayproof.capture.lines import Problems, Source
 
     if not args.logs:
         raise InputError("inspect needs a LOG", mend="wayproof capture inspect LOG")
     problems = Problems()
-    for path, name, named in _files(args.logs):
+    for log in find_logs(args.logs, stdin=sys.stdin.buffer):
         try:
-            _inspect_log(args, Source(path, name=name, problems=problems))
+            _inspect_log(args, Source(log.path, name=log.name, problems=problems))
         except InputError as error:
-            if named:
+            if log.named:
                 raise
-            _say(f"left out: {name}: {error.problem}")
+            _say(f"left out: {log.name}: {error.problem}")
     for problem in problems.named[:_MAX_NAMED]:
         _say(str(problem))
     return 2 if args.strict and problems.count else 0
@@ -368,19 +297,25 @@ def _inspect(args: argparse.Namespace) -> int:
 def _inspect_log(args: argparse.Namespace, source: Any) -> None:
     import msgspec
 
-    from wayproof.capture.adapter import Sessions
     from wayproof.capture.output import json_line
     from wayproof.capture.packet import make_packet, roots_of
     from wayproof.capture.registry import read_log
-    from wayproof.capture.timeline import timeline
+    from wayproof.capture.route import RouteCutter
+    from wayproof.capture.sessions import Sessions
+    from wayproof.capture.timeline import Timeline
 
     options = _options(args)
-    sessions = Sessions(tier=args.select or "listed", timeline=True)
-    found = read_log(source, sessions, format_name=_format_name(args))
-    for cutter in sessions.cutters():
+    sinks: dict[str, tuple[RouteCutter, Timeline]] = {}
+
+    def sinks_of(info: Any) -> tuple[RouteCutter, Timeline]:
+        sinks[info.key] = RouteCutter(info, tier=args.select or "listed"), Timeline(info)
+        return sinks[info.key]
+
+    found = read_log(source, Sessions(sinks_of), format_name=_format_name(args))
+    for cutter, timeline in sinks.values():
         route = cutter.finish()
         packet = make_packet(route, format_name=found or "", file=source.name, options=options)
-        entries = list(timeline(route, cutter.marks or [], roots_of(route, options)))
+        entries = list(timeline.entries(route, roots_of(route, options)))
         if args.json:
             shown = {"packet": packet, "timeline": [msgspec.to_builtins(one) for one in entries]}
             print(json_line(shown).decode(), end="")

@@ -2,19 +2,19 @@
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Sessions
-from wayproof.capture.collect import Captured
+from wayproof.capture.collect import Captured, captured_by
 from wayproof.capture.formats import trec_run
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.matching import match
 from wayproof.capture.output import json_line, write_whole
-from wayproof.capture.packet import PacketOptions, make_packet
-from wayproof.capture.trec import read_qrels, read_run, task_from_judgments
+from wayproof.capture.sessions import Sessions
+from wayproof.capture.trec import RankedTopic, read_qrels, read_run, task_from_judgments
 from wayproof.capture.trec_export import qrels_lines, run_lines, selected_ids
 from wayproof.capture.trec_layout import Placed, Role, place
 from wayproof.cli.capture_places import check_places
@@ -108,23 +108,14 @@ def _tasks(placed: Sequence[Placed], min_relevance: int) -> tuple[list[dict[str,
 def _packets(placed: Sequence[Placed]) -> list[dict[str, Any]]:
     captured: list[Captured] = []
     for one in placed:
-        sessions = Sessions()
-        trec_run.hand_over(read_run(one.source, one.layout), one.source, sessions)
-        captured += [
-            Captured(
-                file=one.source.name,
-                format=trec_run.FORMAT.name,
-                route=route,
-                packet=make_packet(
-                    route,
-                    format_name=trec_run.FORMAT.name,
-                    file=one.source.name,
-                    options=PacketOptions(),
-                ),
-            )
-            for route in sessions.routes()
-        ]
+        topics = read_run(one.source, one.layout)
+        captured += captured_by(partial(_hand_over, topics, one.source), one.source)
     return match(captured).packets
+
+
+def _hand_over(topics: Iterable[RankedTopic], source: Source, sessions: Sessions) -> str:
+    trec_run.hand_over(topics, source, sessions)
+    return trec_run.FORMAT.name
 
 
 def _tell_problems(problems: Problems, say: _Say, *, skip: bool) -> InputError | None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, inner_json, text_of
+from wayproof.capture.adapter import Format, Head, inner_json, text_of
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import MAIN_THREAD, Answer, Call, Outcome, Prompt, Result, Spawn
+from wayproof.capture.sessions import Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -69,34 +69,34 @@ def read(source: Source, sessions: Sessions) -> None:
     if not isinstance(log, dict) or not isinstance(log.get("steps"), list):
         source.bad(1, "no list of steps")
         return
-    cutter = sessions.of(f"{source.name}\0atif")
-    _describe(log, cutter)
-    _Steps(source, cutter, log).take(log["steps"], MAIN_THREAD, depth=0)
+    session = sessions.of(f"{source.name}\0atif")
+    _describe(log, session)
+    _Steps(source, session, log).take(log["steps"], MAIN_THREAD, depth=0)
 
 
-def _describe(log: Mapping[str, Any], cutter: SessionCutter) -> None:
+def _describe(log: Mapping[str, Any], session: Session) -> None:
     names = (log.get("session_id"), log.get("trajectory_id"))
-    cutter.info.session_id = next((one for one in names if isinstance(one, str) and one), None)
+    session.info.session_id = next((one for one in names if isinstance(one, str) and one), None)
     agent = log.get("agent")
     if isinstance(agent, dict):
         named = [agent.get("name"), agent.get("version")]
-        cutter.info.agent_version = " ".join(one for one in named if isinstance(one, str)) or None
+        session.info.agent_version = " ".join(one for one in named if isinstance(one, str)) or None
         extra = agent.get("extra")
         cwd = extra.get("cwd") if isinstance(extra, dict) else None
-        cutter.info.cwd = cwd if isinstance(cwd, str) and cwd else None
+        session.info.cwd = cwd if isinstance(cwd, str) and cwd else None
     steps = log.get("steps")
     prompts = isinstance(steps, list) and any(
         isinstance(step, dict) and step.get("source") == "user" for step in steps
     )
-    cutter.info.prompts_logged = prompts
+    session.info.prompts_logged = prompts
 
 
 class _Steps:
     """Steps of a trajectory, and of those it refers to; line numbers are step numbers."""
 
-    def __init__(self, source: Source, cutter: SessionCutter, log: Mapping[str, Any]) -> None:
+    def __init__(self, source: Source, session: Session, log: Mapping[str, Any]) -> None:
         self._source = source
-        self._cutter = cutter
+        self._session = session
         self._embedded = {
             key: child
             for child in _mappings(log.get("subagent_trajectories"))
@@ -116,7 +116,7 @@ class _Steps:
         time_ms = at_ms(step.get("timestamp"))
         text = text_of(step.get("message"))
         origin = step.get("source")
-        feed = self._cutter.feed
+        feed = self._session.feed
         if origin == "user":
             said = genuine(text) if thread == MAIN_THREAD else text
             if said:
@@ -145,7 +145,7 @@ class _Steps:
             child = self._child(result, named, depth)
             body = text_of(result.get("content"))
             outcome = outcome_from_text(body)
-            self._cutter.feed(
+            self._session.feed(
                 Result(
                     call_id=named,
                     line=number,
@@ -158,7 +158,7 @@ class _Steps:
             names = [name for name in names if name != named]
         if found and not any("source_call_id" in one for one in found):
             for name in names:
-                self._cutter.feed(
+                self._session.feed(
                     Result(call_id=name, line=number, outcome=Outcome(), thread=thread)
                 )
 
@@ -174,7 +174,7 @@ class _Steps:
             if child is None:
                 child, file = self._beside(ref.get("trajectory_path"))
             if child is not None:
-                self._cutter.feed(Spawn(child=name, line=0, parent_call=call_id, file=file))
+                self._session.feed(Spawn(child=name, line=0, parent_call=call_id, file=file))
                 self.take(child.get("steps"), name, depth=depth + 1)
                 first = first or name
         return first

@@ -19,7 +19,6 @@ from wayproof.capture.adapter import (
     BAD_JSON,
     Format,
     Head,
-    Sessions,
     decoded,
     first_byte,
     word,
@@ -28,7 +27,6 @@ from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
     Answer,
@@ -39,7 +37,9 @@ from wayproof.capture.session import (
     Prompt,
     Result,
     Spawn,
+    Usage,
 )
+from wayproof.capture.sessions import Delegations, Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -93,6 +93,23 @@ class _Message(msgspec.Struct):
     id: str | None = None
     role: str | None = None
     content: str | list[_Block] | UnsetType = UNSET
+    usage: Raw = ABSENT
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """The usage on the latest line of a message, not decoded yet."""
+
+    message_id: str | None
+    raw: Raw
+    line: int
+    at_ms: float | None
 
 
 class _Line(msgspec.Struct):
@@ -140,6 +157,7 @@ class _ToolUseResult(msgspec.Struct):
 _line = msgspec.json.Decoder(_Line)
 _any = msgspec.json.Decoder()
 _tool_use_result = msgspec.json.Decoder(_ToolUseResult)
+_usage_record = msgspec.json.Decoder(_Usage)
 
 
 def claims(head: Head) -> bool:
@@ -163,13 +181,15 @@ def read(source: Source, sessions: Sessions) -> None:
     reader = _Reader(source, sessions)
     for number, line in source.records(_line):
         reader.take(number, line)
+    reader.end()
     reader.read_children()
 
 
-class _Thread(msgspec.Struct):
+class _Memory(msgspec.Struct):
     """What is remembered of a session while its file is read."""
 
-    seen: set[int]
+    delegations: Delegations
+    seen: set[int] = set()
     last_uuid: str | None = None
     chains: dict[str, str] = {}
     spawned: set[str] = set()
@@ -182,10 +202,9 @@ class _Reader:
     def __init__(self, source: Source, sessions: Sessions) -> None:
         self._source = source
         self._sessions = sessions
-        self._cutters: dict[str, SessionCutter] = {}
-        self._threads: dict[str, _Thread] = {}
+        self._open: dict[str, Session] = {}
+        self._memories: dict[str, _Memory] = {}
         self._alone: str | None = None
-        self._begun = False
         self._previous = ""
 
     # -- which session, which thread --------------------------------------------------
@@ -202,13 +221,14 @@ class _Reader:
         if line.message is None or line.message.content is UNSET:
             self._source.bad(number, "a message without content")
             return
-        if not self._begun:
-            self._begin(line)
-        cutter = self._cutter(line)
-        memory = self._threads[cutter.info.key]
-        if cutter.closed:
+        session = self._session(line)
+        memory = self._memories[session.info.key]
+        aside = line.isSidechain or line.parent_tool_use_id is not None
+        thread = self._thread_of(session, memory, line) if aside else MAIN_THREAD
+        if not session.listens(thread):
             memory.last_uuid = line.uuid or memory.last_uuid
-            memory.seen.clear()  # a session goes on from its last line; the rest only costs
+            if thread == MAIN_THREAD:
+                memory.seen.clear()  # a session goes on from its last line; the rest only costs
             return
         if line.uuid is not None:
             known = hash(line.uuid)
@@ -216,109 +236,114 @@ class _Reader:
                 return
             memory.seen.add(known)
             memory.last_uuid = line.uuid
-        _describe(cutter, line)
-        thread = self._thread_of(cutter, memory, line)
+        _describe(session, line)
         events = memory.events.get(thread)
         if events is None:
-            events = memory.events[thread] = _Events(cutter, thread)
+            events = _Events(session, memory.delegations, thread)
+            memory.events[thread] = events
         events.take(number, line)
 
-    def _begin(self, line: _Line) -> None:
-        self._begun = True
-        if line.isSidechain and line.agentId and line.parentUuid is None:
-            self._alone = line.agentId  # a sub-agent's own file
-
-    def _cutter(self, line: _Line) -> SessionCutter:
+    def _session(self, line: _Line) -> Session:
         session_id = line.sessionId or line.session_id or self._previous
-        cutter = self._cutters.get(session_id)
-        if cutter is None:
-            cutter = self._continued(line) or self._new(session_id, line)
-            self._cutters[session_id] = cutter
+        session = self._open.get(session_id)
+        if session is None:
+            if not self._open and line.isSidechain and line.parentUuid is None:
+                self._alone = line.agentId  # a sub-agent's own file
+            session = self._continued(line) or self._new(session_id, line)
+            self._open[session_id] = session
         self._previous = session_id
-        return cutter
+        return session
 
-    def _continued(self, line: _Line) -> SessionCutter | None:
+    def _continued(self, line: _Line) -> Session | None:
         """Return the session that a new id continues: its first line hangs on a known one."""
         if line.parentUuid is None:
             return None
-        for cutter in self._cutters.values():
-            memory = self._threads[cutter.info.key]
+        for session in self._open.values():
+            memory = self._memories[session.info.key]
             if line.parentUuid == memory.last_uuid or hash(line.parentUuid) in memory.seen:
-                return cutter
+                return session
         return None
 
-    def _new(self, session_id: str, line: _Line) -> SessionCutter:
+    def _new(self, session_id: str, line: _Line) -> Session:
         key = f"{self._source.name}\0{session_id}"
         # A stream from ``claude -p`` holds no prompt: it was an argument of the command.
-        cutter = self._sessions.of(key, prompts_logged=line.session_id is None)
-        cutter.info.session_id = session_id or None
-        if self._alone is not None:
-            cutter.info.parent_session = session_id or None
-            cutter.info.session_id = f"{session_id}/{self._alone}"
-        self._threads[key] = _Thread(seen=set())
-        return cutter
+        session = self._sessions.of(key, prompts_logged=line.session_id is None)
+        session.info.session_id = session_id or None
+        if self._alone:
+            session.info.parent_session = session_id or None
+            session.info.session_id = f"{session_id}/{self._alone}"
+        self._memories[key] = _Memory(Delegations())
+        return session
 
-    def _thread_of(self, cutter: SessionCutter, memory: _Thread, line: _Line) -> str:
-        """Return the thread of a line, telling the cutter when a new one begins."""
+    def _thread_of(self, session: Session, memory: _Memory, line: _Line) -> str:
+        """Return the thread of a line, telling the session when a new one begins."""
         if line.parent_tool_use_id is not None:
-            self._spawn(cutter, memory, line.parent_tool_use_id, line, line.parent_tool_use_id)
+            self._spawn(session, memory, line.parent_tool_use_id, line, line.parent_tool_use_id)
             return line.parent_tool_use_id
-        if not line.isSidechain or (line.agentId is not None and line.agentId == self._alone):
+        if line.agentId is not None and line.agentId == self._alone:
             return MAIN_THREAD
         name = line.agentId or memory.chains.get(line.parentUuid or "") or line.uuid or "sidechain"
         if line.uuid is not None:
             memory.chains[line.uuid] = name
             if len(memory.chains) > _RECENT:
                 del memory.chains[next(iter(memory.chains))]
-        self._spawn(cutter, memory, name, line, None)
+        self._spawn(session, memory, name, line, None)
         return name
 
     def _spawn(
-        self, cutter: SessionCutter, memory: _Thread, name: str, line: _Line, call: str | None
+        self, session: Session, memory: _Memory, name: str, line: _Line, call: str | None
     ) -> None:
         if name in memory.spawned:
             return
         memory.spawned.add(name)
         prompt = _said(line.message.content) if line.message is not None else None
-        cutter.feed(Spawn(child=name, line=0, parent_call=call, prompt=prompt))
+        spawn = Spawn(child=name, line=0, parent_call=call, prompt=prompt)
+        memory.delegations.began(spawn)
+        session.feed(spawn)
 
     def _about_session(self, number: int, line: _Line) -> None:
         """``system`` and ``result`` lines of a stream."""
-        if line.session_id is None and line.sessionId not in self._cutters:
+        if line.session_id is None and line.sessionId not in self._open:
             return
         if line.type == "system" and line.subtype != "init":
             return
-        cutter = self._cutter(line)
-        _describe(cutter, line)
+        session = self._session(line)
+        _describe(session, line)
         if line.type == "result" and (line.is_error or "error" in (line.subtype or "")):
             text = decoded(line.result)
             said = text if isinstance(text, str) and text else line.subtype or "error"
-            cutter.feed(Failure(error=first_line(said), line=number))
+            session.feed(Failure(error=first_line(said), line=number))
+
+    def end(self) -> None:
+        """Hand over what waits for the end of the file."""
+        for memory in self._memories.values():
+            for events in memory.events.values():
+                events.end()
 
     # -- sub-agents in files of their own ---------------------------------------------
 
     def read_children(self) -> None:
         """Read the files of the agents that the routes delegated to."""
-        for cutter in list(self._cutters.values()):
+        for session in list(self._open.values()):
             done: set[Path] = set()
             for _ in range(8):  # a sub-agent may have sub-agents
-                files = [one for one in self._child_files(cutter) if one[1] not in done]
+                files = [one for one in self._child_files(session) if one[1] not in done]
                 if not files:
                     break
                 for name, path in files:
                     done.add(path)
-                    self._read_child(cutter, name, path)
+                    self._read_child(session, name, path)
 
-    def _child_files(self, cutter: SessionCutter) -> Iterator[tuple[str, Path]]:
-        open_calls = list(cutter.undelegated())
-        session_id = cutter.info.parent_session or cutter.info.session_id
-        if not open_calls or not session_id or "/" in session_id or "\0" in session_id:
+    def _child_files(self, session: Session) -> Iterator[tuple[str, Path]]:
+        unread = list(self._memories[session.info.key].delegations.unread())
+        session_id = session.info.parent_session or session.info.session_id
+        if not unread or not session_id or "/" in session_id or "\0" in session_id:
             return
         path = self._source.path
         folders = [path.parent / path.stem / "subagents", path.parent / session_id / "subagents"]
         if path.parent.name == "subagents":
             folders.append(path.parent)
-        named = {step.child for step in open_calls if step.child and _is_name(step.child)}
+        named = {child for _, child in unread if child and _is_name(child)}
         for name in sorted(named):
             files = (folder / f"agent-{name}.jsonl" for folder in (*folders, path.parent))
             file = next((one for one in files if one.is_file()), None)
@@ -327,13 +352,13 @@ class _Reader:
             for folder in folders:  # a workflow runs several agents
                 for one in _agent_files([folder / "workflows" / name]):
                     yield name, one
-        if any(step.child is None for step in open_calls):
+        if any(child is None for _, child in unread):
             for file in _agent_files(folders):
                 name = file.stem.removeprefix("agent-")
                 if name not in named and file != path:
                     yield name, file
 
-    def _read_child(self, cutter: SessionCutter, name: str, path: Path) -> None:
+    def _read_child(self, session: Session, name: str, path: Path) -> None:
         shown = (
             str(Path(self._source.name).parent / path.relative_to(self._source.path.parent))
             if path.is_relative_to(self._source.path.parent)
@@ -341,7 +366,8 @@ class _Reader:
         )
         child = Source(path, name=shown, problems=self._source.problems)
         begun = False
-        events = _Events(cutter, name)
+        delegations = self._memories[session.info.key].delegations
+        events = _Events(session, delegations, name)
         for number, line in child.records(_line):
             if line.type not in _PROMPTING or line.message is None:
                 continue
@@ -352,10 +378,13 @@ class _Reader:
                 begun = True
                 prompt = _said(line.message.content)
                 parent = _meta_parent(path)
-                cutter.feed(
-                    Spawn(child=name, line=number, parent_call=parent, prompt=prompt, file=shown)
+                spawn = Spawn(
+                    child=name, line=number, parent_call=parent, prompt=prompt, file=shown
                 )
+                delegations.began(spawn)
+                session.feed(spawn)
             events.take(number, line)
+        events.end()
 
 
 def _is_name(text: str) -> bool:
@@ -382,8 +411,8 @@ def _meta_parent(path: Path) -> str | None:
     return None
 
 
-def _describe(cutter: SessionCutter, line: _Line) -> None:
-    info = cutter.info
+def _describe(session: Session, line: _Line) -> None:
+    info = session.info
     if info.cwd is None and line.cwd:
         info.cwd = line.cwd
     if info.agent_version is None:
@@ -400,14 +429,18 @@ def _said(content: str | list[_Block] | UnsetType) -> str:
 class _Events:
     """The lines of one thread to events."""
 
-    def __init__(self, cutter: SessionCutter, thread: str) -> None:
-        self._cutter = cutter
+    def __init__(self, session: Session, delegations: Delegations, thread: str) -> None:
+        self._session = session
+        self._delegations = delegations
         self._thread = thread
+        self._usage: _Kept | None = None
 
     def take(self, number: int, line: _Line) -> None:
         """Hand over the events of a line."""
         content = line.message.content if line.message is not None else UNSET
         time_ms = at_ms(line.timestamp)
+        if self._usage is not None and line.type == "user":
+            self.end()
         if isinstance(content, list):
             if line.type == "assistant":
                 self._assistant(number, line, content, time_ms)
@@ -419,38 +452,54 @@ class _Events:
             else:
                 self._prompt(number, line, content, time_ms)
 
+    def _uses(self, number: int, message: _Message, time_ms: float | None) -> None:
+        """Keep a message's usage until the message ends: each of its lines repeats it."""
+        if self._usage is not None and message.id != self._usage.message_id:
+            self.end()
+        self._usage = _Kept(message.id, message.usage, number, time_ms)
+
+    def end(self) -> None:
+        """Hand over the usage of the last message."""
+        usage = _usage(self._usage, self._thread) if self._usage is not None else None
+        self._usage = None
+        if usage is not None:
+            self._session.feed(usage)
+
     def _prompt(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
         if line.isMeta or line.isCompactSummary:
             return
         said = text.strip() if self._thread != MAIN_THREAD else genuine(text)
         if said:
-            if self._thread == MAIN_THREAD and self._cutter.info.origin is None:
-                self._cutter.info.origin = line.uuid
-            self._cutter.feed(Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread))
+            if self._thread == MAIN_THREAD and self._session.info.origin is None:
+                self._session.info.origin = line.uuid
+            self._session.feed(Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread))
 
     def _answer(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
         if line.isApiErrorMessage:
-            self._cutter.feed(Failure(error=first_line(text), line=number))
+            self._session.feed(Failure(error=first_line(text), line=number))
         elif text.strip():
-            self._cutter.feed(Answer(text=text, line=number, at_ms=time_ms, thread=self._thread))
+            self._session.feed(Answer(text=text, line=number, at_ms=time_ms, thread=self._thread))
 
     def _assistant(
         self, number: int, line: _Line, blocks: list[_Block], time_ms: float | None
     ) -> None:
+        message = line.message
+        if message is not None and message.usage is not ABSENT:
+            self._uses(number, message, time_ms)
         for place, block in enumerate(blocks):
             if block.type == "tool_use" and block.name:
-                self._cutter.feed(
-                    Call(
-                        call_id=block.id or f"line {number}.{place}",
-                        tool=block.name,
-                        arguments=_arguments(block.input),
-                        line=number,
-                        at_ms=time_ms,
-                        thread=self._thread,
-                        batch=line.message.id if line.message is not None else None,
-                        cwd=line.cwd,
-                    )
+                call = Call(
+                    call_id=block.id or f"line {number}.{place}",
+                    tool=block.name,
+                    arguments=_arguments(block.input),
+                    line=number,
+                    at_ms=time_ms,
+                    thread=self._thread,
+                    batch=message.id if message is not None else None,
+                    cwd=line.cwd,
                 )
+                self._delegations.called(call)
+                self._session.feed(call)
             elif block.type == "text":
                 text = decoded(block.text)
                 if isinstance(text, str):
@@ -461,14 +510,16 @@ class _Events:
         structured = _structured(line) if len(results) == 1 else None
         for block in results:
             child = self._child(line, block, structured)
-            self._cutter.feed(self._result(number, block, structured, time_ms, child))
+            result = self._result(number, block, structured, time_ms, child)
+            self._delegations.ended(result)
+            self._session.feed(result)
         said = _said(blocks)
         if said:
             self._prompt(number, line, said, time_ms)
 
     def _child(self, line: _Line, block: _Block, structured: _ToolUseResult | None) -> str | None:
         """Return the agent that did a delegated call's work: typed, or named in the text."""
-        if not self._cutter.delegates(block.tool_use_id or "", self._thread):
+        if (self._thread, block.tool_use_id or "") not in self._delegations:
             return None
         if structured is not None and (structured.agentId or structured.runId):
             return structured.agentId or structured.runId
@@ -500,6 +551,26 @@ class _Events:
 def _arguments(raw: Raw) -> Any:
     value = decoded(raw)
     return value if isinstance(value, (dict, str)) else None
+
+
+def _usage(kept: _Kept, thread: str) -> Usage | None:
+    try:
+        said = _usage_record.decode(kept.raw)
+    except BAD_JSON:
+        return None
+    if said.input_tokens is None and said.output_tokens is None:
+        return None
+    # The log counts what came from the cache, and what went into it, apart.
+    cached = said.cache_read_input_tokens or 0
+    read = (said.input_tokens or 0) + cached + (said.cache_creation_input_tokens or 0)
+    return Usage(
+        input_tokens=read,
+        cached_tokens=said.cache_read_input_tokens,
+        output_tokens=said.output_tokens,
+        line=kept.line,
+        at_ms=kept.at_ms,
+        thread=thread,
+    )
 
 
 def _structured(line: _Line) -> _ToolUseResult | None:

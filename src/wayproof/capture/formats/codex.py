@@ -19,7 +19,6 @@ from wayproof.capture.adapter import (
     BAD_JSON,
     Format,
     Head,
-    Sessions,
     decoded,
     first_byte,
     inner_json,
@@ -31,7 +30,6 @@ from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import MAX_TEXT_CHARS, first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
     Answer,
@@ -42,6 +40,7 @@ from wayproof.capture.session import (
     Result,
     Spawn,
 )
+from wayproof.capture.sessions import Delegations, Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -134,19 +133,38 @@ def claims(head: Head) -> bool:
 
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over the one session of a rollout, its sub-agents' rollouts included."""
-    cutter = sessions.of(f"{source.name}\0codex")
-    reader = _Reader(source, cutter)
-    reader.read()
-    reader.read_children()
+    session = sessions.of(f"{source.name}\0codex")
+    delegations = Delegations()
+    main = _Reader(source, session, delegations)
+    main.read()
+    _read_children(main, delegations)
 
 
 class _Reader:
-    """One rollout to events of one thread."""
+    """One rollout to events of one thread.
 
-    def __init__(self, source: Source, cutter: SessionCutter, thread: str = MAIN_THREAD) -> None:
-        self._source = source
-        self._cutter = cutter
+    Parameters
+    ----------
+    delegations
+        Noted for the whole session.
+    parent
+        The reader of the main thread, whose history a sub-agent's rollout repeats.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        session: Session,
+        delegations: Delegations,
+        thread: str = MAIN_THREAD,
+        parent: "_Reader | None" = None,
+    ) -> None:
+        self.source = source
+        self.session = session
+        self.calls: set[str] = set()
+        self._delegations = delegations
         self._thread = thread
+        self._parent = parent
         self._identified = False
         self._cwd: str | None = None
         self._last_prompt: str | None = None
@@ -158,15 +176,15 @@ class _Reader:
 
     def read(self) -> None:
         """Read lines, or the oldest logs' single document."""
-        if is_document(self._source):
+        if is_document(self.source):
             self._read_document()
             return
-        for number, item in self._source.records(_item):
-            if not self._cutter.closed or not self._main:
+        for number, item in self.source.records(_item):
+            if self.session.listens(self._thread):
                 self._line(number, item)
 
     def _read_document(self) -> None:
-        document = self._source.document(_document)
+        document = self.source.document(_document)
         if document is None:
             return
         session = decoded(document.session)
@@ -176,7 +194,7 @@ class _Reader:
             try:
                 self._line(number, _item.decode(raw))
             except BAD_JSON as error:
-                self._source.bad(1, f"item {number} can't be read ({error})")
+                self.source.bad(1, f"item {number} can't be read ({error})")
 
     def _line(self, number: int, line: _Item) -> None:
         if line.type == "session_meta":
@@ -187,14 +205,14 @@ class _Reader:
             try:
                 item = _item.decode(line.payload)
             except BAD_JSON as error:
-                self._source.bad(number, f"a {line.type} that can't be read ({error})")
+                self.source.bad(number, f"a {line.type} that can't be read ({error})")
                 return
             self._item(number, item, _time(line) or _time(item))
         elif line.type in _FLAT:
             self._item(number, line, _time(line))
         elif line.type is None and line.record_type is None:
             if line.id is None or self._identified:
-                self._source.bad(number, "an object without a type")
+                self.source.bad(number, "an object without a type")
             else:  # a legacy log's header
                 self._meta({"id": line.id})
 
@@ -205,14 +223,14 @@ class _Reader:
             return
         if self._identified:  # a later one is a replayed parent's
             named = _text(meta, "id") or _text(meta, "session_id")
-            if self._main and named != self._cutter.info.session_id:
-                self._cutter.info.replays = True
+            if self._main and named != self.session.info.session_id:
+                self.session.info.replays = True
             return
         self._identified = True
         self._cwd = _text(meta, "cwd")
         if not self._main:
             return
-        info = self._cutter.info
+        info = self.session.info
         info.session_id = _text(meta, "id") or _text(meta, "session_id")
         info.cwd = self._cwd
         info.agent_version = _text(meta, "cli_version")
@@ -232,8 +250,8 @@ class _Reader:
     def _in_folder(self, cwd: str | None) -> None:
         if cwd:
             self._cwd = cwd
-            if self._main and self._cutter.info.cwd is None:
-                self._cutter.info.cwd = cwd
+            if self._main and self.session.info.cwd is None:
+                self.session.info.cwd = cwd
 
     # -- items ------------------------------------------------------------------------
 
@@ -267,32 +285,33 @@ class _Reader:
         if not said or said == self._last_prompt:
             return  # a message is logged as an item and as an event
         self._last_prompt = said
-        self._cutter.feed(Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread))
+        self.session.feed(Prompt(text=said, line=number, at_ms=time_ms, thread=self._thread))
 
     def _answer(self, number: int, text: str, time_ms: float | None) -> None:
         if text.strip():
             self._last_prompt = None
-            self._cutter.feed(Answer(text=text, line=number, at_ms=time_ms, thread=self._thread))
+            self.session.feed(Answer(text=text, line=number, at_ms=time_ms, thread=self._thread))
 
     def _call(self, number: int, item: _Item, time_ms: float | None) -> None:
         call_id = item.call_id or item.id or f"line {number}"
-        if not self._main and self._cutter.knows_call(call_id):
+        if self._parent is not None and call_id in self._parent.calls:
             return  # a sub-agent's log begins with its parent's history
+        self.calls.add(call_id)
         self._last_prompt = None
-        if self._main and self._cutter.info.origin is None and len(call_id) >= _REPLAY_ID_CHARS:
-            self._cutter.info.origin = call_id
-        self._cutter.feed(
-            Call(
-                call_id=call_id,
-                tool=item.name or item.type or "tool",
-                arguments=_arguments(item),
-                line=number,
-                at_ms=time_ms,
-                thread=self._thread,
-                cwd=self._cwd,
-                opaque=item.type == "custom_tool_call" and _bare(item.name) in {"exec", "code"},
-            )
+        if self._main and self.session.info.origin is None and len(call_id) >= _REPLAY_ID_CHARS:
+            self.session.info.origin = call_id
+        call = Call(
+            call_id=call_id,
+            tool=item.name or item.type or "tool",
+            arguments=_arguments(item),
+            line=number,
+            at_ms=time_ms,
+            thread=self._thread,
+            cwd=self._cwd,
+            opaque=item.type == "custom_tool_call" and _bare(item.name) in {"exec", "code"},
         )
+        self._delegations.called(call)
+        self.session.feed(call)
 
     def _output(self, number: int, item: _Item, time_ms: float | None) -> None:
         text, outcome = _read_output(decoded(item.output))
@@ -301,17 +320,17 @@ class _Reader:
     def _result(
         self, number: int, item: _Item, text: str, outcome: Outcome, time_ms: float | None
     ) -> None:
-        self._cutter.feed(
-            Result(
-                call_id=item.call_id or item.id or "",
-                line=number,
-                outcome=outcome,
-                at_ms=time_ms,
-                thread=self._thread,
-                body=text,
-                child=self._spawned.get(item.call_id or "") or _agent_id(text),
-            )
+        result = Result(
+            call_id=item.call_id or item.id or "",
+            line=number,
+            outcome=outcome,
+            at_ms=time_ms,
+            thread=self._thread,
+            body=text,
+            child=self._spawned.get(item.call_id or "") or _agent_id(text),
         )
+        self._delegations.ended(result)
+        self.session.feed(result)
 
     def _command_end(self, number: int, item: _Item, time_ms: float | None) -> None:
         """Take a typed event beside the output, in logs that keep such events."""
@@ -333,7 +352,7 @@ class _Reader:
     def _search(self, number: int, item: _Item, time_ms: float | None) -> None:
         call_id = item.call_id or item.id or f"line {number}"
         action = decoded(item.action)
-        self._cutter.feed(
+        self.session.feed(
             Call(
                 call_id=call_id,
                 tool="web_search",
@@ -344,38 +363,14 @@ class _Reader:
             )
         )
         ok = True if item.status == "completed" else None
-        self._cutter.feed(
+        self.session.feed(
             Result(call_id=call_id, line=number, outcome=Outcome(ok=ok), thread=self._thread)
         )
 
     def _aborted(self, number: int, item: _Item, time_ms: float | None) -> None:  # noqa: ARG002
         message = text_of(decoded(item.message))
         if item.type == "error" and self._main:
-            self._cutter.feed(Failure(error=first_line(message), line=number))
-
-    # -- sub-agents -------------------------------------------------------------------
-
-    def read_children(self) -> None:
-        """Read the rollouts of spawned agents that lie beside this one."""
-        done: set[str] = set()
-        for _ in range(8):
-            names = {step.child for step in self._cutter.undelegated() if step.child} - done
-            if not names:
-                return
-            for name in sorted(names):
-                done.add(name)
-                path = self._rollout_of(name)
-                if path is not None:
-                    shown = str(Path(self._source.name).with_name(path.name))
-                    child = Source(path, name=shown, problems=self._source.problems)
-                    self._cutter.feed(Spawn(child=name, line=0, file=shown))
-                    _Reader(child, self._cutter, name).read()
-
-    def _rollout_of(self, name: str) -> Path | None:
-        if not re.fullmatch(r"[0-9A-Za-z\-]{8,64}", name):
-            return None
-        beside = sorted(self._source.path.parent.glob(f"*{name}.jsonl*"))
-        return beside[0] if beside else None
+            self.session.feed(Failure(error=first_line(message), line=number))
 
 
 _HANDLERS = {
@@ -392,6 +387,32 @@ _HANDLERS = {
     "web_search_call": _Reader._search,  # noqa: SLF001
     "error": _Reader._aborted,  # noqa: SLF001
 }
+
+
+def _read_children(main: _Reader, delegations: Delegations) -> None:
+    """Read the rollouts of spawned agents that lie beside the main one."""
+    source, done = main.source, set[str]()
+    for _ in range(8):
+        names = {child for _, child in delegations.unread() if child} - done
+        if not names:
+            return
+        for name in sorted(names):
+            done.add(name)
+            path = _rollout_of(source, name)
+            if path is not None:
+                shown = str(Path(source.name).with_name(path.name))
+                child = Source(path, name=shown, problems=source.problems)
+                spawn = Spawn(child=name, line=0, file=shown)
+                delegations.began(spawn)
+                main.session.feed(spawn)
+                _Reader(child, main.session, delegations, name, main).read()
+
+
+def _rollout_of(source: Source, name: str) -> Path | None:
+    if not re.fullmatch(r"[0-9A-Za-z\-]{8,64}", name):
+        return None
+    beside = sorted(source.path.parent.glob(f"*{name}.jsonl*"))
+    return beside[0] if beside else None
 
 
 def _text(value: Mapping[str, Any], key: str) -> str | None:

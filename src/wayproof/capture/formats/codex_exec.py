@@ -10,7 +10,6 @@ from wayproof.capture.adapter import (
     ABSENT,
     Format,
     Head,
-    Sessions,
     decoded,
     inner_json,
     text_of,
@@ -18,8 +17,8 @@ from wayproof.capture.adapter import (
 )
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import Answer, Call, Failure, Outcome, Prompt, Result
+from wayproof.capture.sessions import Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -101,24 +100,24 @@ class _Reader:
     def __init__(self, source: Source, sessions: Sessions) -> None:
         self._source = source
         self._sessions = sessions
-        self._cutter: SessionCutter | None = None
+        self._session: Session | None = None
         self._threads = 0
         self._begun: set[str] = set()
 
-    def _current(self) -> SessionCutter:
-        if self._cutter is None:
+    def _current(self) -> Session:
+        if self._session is None:
             self._begin(None)
-        cutter = self._cutter
-        if cutter is None:  # pragma: no cover - _begin() has set it
+        session = self._session
+        if session is None:  # pragma: no cover - _begin() has set it
             raise AssertionError
-        return cutter
+        return session
 
     def _begin(self, thread_id: str | None) -> None:
         self._threads += 1
         name = thread_id or f"thread {self._threads}"
         key = f"{self._source.name}\0{name}"
-        self._cutter = self._sessions.of(key, prompts_logged=False)
-        self._cutter.info.session_id = thread_id
+        self._session = self._sessions.of(key, prompts_logged=False)
+        self._session.info.session_id = thread_id
         self._begun = set()
 
     def take(self, number: int, line: _Line) -> None:
@@ -138,22 +137,22 @@ class _Reader:
 
     def _item(self, number: int, item: _Item, *, completed: bool) -> None:
         kind = item.type or item.item_type
-        cutter = self._current()
+        session = self._current()
         if kind in {"agent_message", "assistant_message"} and completed:
             text = text_of(decoded(item.text))
             if text.strip():
-                cutter.feed(Answer(text=text, line=number))
+                session.feed(Answer(text=text, line=number))
         elif kind == "user_message" and completed:
-            cutter.feed(Prompt(text=text_of(decoded(item.text)), line=number))
+            session.feed(Prompt(text=text_of(decoded(item.text)), line=number))
         elif kind in {"command_execution", "file_change", "mcp_tool_call", "web_search"}:
             call_id = item.id or f"line {number}"
             if call_id not in self._begun:
                 self._begun.add(call_id)
                 tool, arguments = _called(kind, item)
-                cutter.feed(Call(call_id=call_id, tool=tool, arguments=arguments, line=number))
+                session.feed(Call(call_id=call_id, tool=tool, arguments=arguments, line=number))
             if completed:
                 text, outcome = _ended(item)
-                cutter.feed(Result(call_id=call_id, line=number, outcome=outcome, body=text))
+                session.feed(Result(call_id=call_id, line=number, outcome=outcome, body=text))
 
 
 def _called(kind: str, item: _Item) -> tuple[str, Any]:

@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, is_document, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
     Answer,
@@ -28,6 +27,7 @@ from wayproof.capture.session import (
     Result,
     Spawn,
 )
+from wayproof.capture.sessions import Delegations, Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -83,32 +83,39 @@ def read(source: Source, sessions: Sessions) -> None:
             replay.take(number, record)
     else:
         replay.take(1, source.document(_any))
-    cutter = sessions.of(f"{source.name}\0gemini")
-    replay.describe(cutter)
+    session = sessions.of(f"{source.name}\0gemini")
+    replay.describe(session)
+    delegations = Delegations()
     for number, message in replay.messages():
         for event in _events(number, message, MAIN_THREAD):
-            cutter.feed(event)
-    _read_children(source, cutter)
+            if isinstance(event, Call):
+                delegations.called(event)
+            elif isinstance(event, Result):
+                delegations.ended(event)
+            session.feed(event)
+    _read_children(source, session, delegations)
 
 
-def _read_children(source: Source, cutter: SessionCutter) -> None:
+def _read_children(source: Source, session: Session, delegations: Delegations) -> None:
     """Read the recordings of sub-agents: ``<session>/<agent>.jsonl`` beside the session's."""
-    session_id = cutter.info.session_id
+    session_id = session.info.session_id
     if session_id is None or not _is_name(session_id):
         return
-    for step in list(cutter.undelegated()):
-        path = source.path.parent / session_id / f"{step.child}.jsonl"
-        if step.child is None or not _is_name(step.child) or not path.is_file():
+    for call_id, name in delegations.unread():
+        if name is None or not _is_name(name):
+            continue
+        path = source.path.parent / session_id / f"{name}.jsonl"
+        if not path.is_file():
             continue
         shown = str(Path(source.name).parent / session_id / path.name)
         child = Source(path, name=shown, problems=source.problems)
         replay = _Replay(child, document=False)
         for number, record in child.records(_any):
             replay.take(number, record)
-        cutter.feed(Spawn(child=step.child, line=0, parent_call=step.call_id, file=shown))
+        session.feed(Spawn(child=name, line=0, parent_call=call_id, file=shown))
         for number, message in replay.messages():
-            for event in _events(number, message, step.child):
-                cutter.feed(event)
+            for event in _events(number, message, name):
+                session.feed(event)
 
 
 def _is_name(text: str) -> bool:
@@ -184,15 +191,15 @@ class _Replay:
         """Yield (line, message) in order."""
         yield from self._messages.values()
 
-    def describe(self, cutter: SessionCutter) -> None:
+    def describe(self, session: Session) -> None:
         """Fill in what is known of the session."""
         session_id = self._about.get("sessionId")
-        cutter.info.session_id = session_id if isinstance(session_id, str) else None
+        session.info.session_id = session_id if isinstance(session_id, str) else None
         if self._about.get("kind") == "subagent":
-            cutter.info.parent_session = self._source.path.parent.name
+            session.info.parent_session = self._source.path.parent.name
         folders = self._about.get("directories")
         if isinstance(folders, list) and folders and isinstance(folders[0], str):
-            cutter.info.cwd = folders[0]
+            session.info.cwd = folders[0]
 
 
 def _reduced(message: dict[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,10 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Raw
 
-from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, Sessions, decoded, text_of
+from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, decoded, text_of
 from wayproof.capture.clock import at_ms
 from wayproof.capture.lines import Source, clean_json
 from wayproof.capture.results import first_line
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
     Answer,
@@ -28,6 +27,7 @@ from wayproof.capture.session import (
     Result,
     Spawn,
 )
+from wayproof.capture.sessions import Session, Sessions
 from wayproof.errors import InputError
 
 __all__ = ["FORMAT", "claims", "read"]
@@ -198,21 +198,21 @@ def _sample(source: Source, sessions: Sessions, sample: Any, about: Any, place: 
         return
     name, epoch = sample.get("id"), sample.get("epoch")
     key = f"{source.name}\0{place}"
-    cutter = sessions.of(key, prompts_logged=False)
-    cutter.info.session_id = str(name) if isinstance(name, (str, int)) else None
+    session = sessions.of(key, prompts_logged=False)
+    session.info.session_id = str(name) if isinstance(name, (str, int)) else None
     if isinstance(epoch, int):
-        cutter.info.part = f"epoch {epoch}"
+        session.info.part = f"epoch {epoch}"
     packages = about.get("packages") if isinstance(about, dict) else None
     version = packages.get("inspect_ai") if isinstance(packages, dict) else None
-    cutter.info.agent_version = version if isinstance(version, str) else None
+    session.info.agent_version = version if isinstance(version, str) else None
     attachments = sample.get("attachments")
     texts = attachments if isinstance(attachments, dict) else {}
     events = sample.get("events")
     if isinstance(events, list) and events:
-        _Events(cutter, texts).take(sample, events)
+        _Events(session, texts).take(sample, events)
     else:
-        _messages(cutter, texts, sample)
-    _ended(cutter, sample)
+        _messages(session, texts, sample)
+    _ended(session, sample)
 
 
 def _resolved(value: Any, texts: Mapping[str, Any], depth: int = 0) -> Any:
@@ -235,15 +235,15 @@ def _prompt(sample: dict[str, Any], texts: Mapping[str, Any]) -> str:
     return text_of(given)
 
 
-def _ended(cutter: SessionCutter, sample: dict[str, Any]) -> None:
+def _ended(session: Session, sample: dict[str, Any]) -> None:
     error, limit = sample.get("error"), sample.get("limit")
     if isinstance(error, dict):
         said = error.get("message")
-        cutter.feed(Failure(error=first_line(said if isinstance(said, str) else "error"), line=0))
+        session.feed(Failure(error=first_line(said if isinstance(said, str) else "error"), line=0))
     elif isinstance(limit, dict):
         kind = str(limit.get("type"))
         timed_out = kind in {"time", "working"}
-        cutter.feed(
+        session.feed(
             Failure(error=None if timed_out else f"limit: {kind}", line=0, timed_out=timed_out)
         )
 
@@ -251,8 +251,8 @@ def _ended(cutter: SessionCutter, sample: dict[str, Any]) -> None:
 class _Events:
     """A sample's events; line numbers are event numbers from 1."""
 
-    def __init__(self, cutter: SessionCutter, texts: Mapping[str, Any]) -> None:
-        self._cutter = cutter
+    def __init__(self, session: Session, texts: Mapping[str, Any]) -> None:
+        self._session = session
         self._texts = texts
         self._parents: dict[str, str | None] = {}
         self._delegating: dict[str, str] = {}
@@ -265,7 +265,7 @@ class _Events:
         started_ms = at_ms(dicts[0].get("timestamp")) if dicts else None
         said = _prompt(sample, self._texts)
         if said.strip():
-            self._cutter.feed(Prompt(text=said, line=1, at_ms=started_ms))
+            self._session.feed(Prompt(text=said, line=1, at_ms=started_ms))
         self._each(events, MAIN_THREAD, 0)
 
     def _each(self, events: list[Any], thread: str, depth: int) -> None:
@@ -302,7 +302,7 @@ class _Events:
             text = text_of(_resolved(message.get("content"), self._texts))
             if text.strip() and not message.get("tool_calls"):
                 time_ms = at_ms(event.get("completed")) or at_ms(event.get("timestamp"))
-                self._cutter.feed(Answer(text=text, line=number, at_ms=time_ms, thread=thread))
+                self._session.feed(Answer(text=text, line=number, at_ms=time_ms, thread=thread))
 
     def _tool(self, number: int, event: dict[str, Any], thread: str, depth: int) -> None:
         name, call_id = event.get("function"), event.get("id")
@@ -313,7 +313,7 @@ class _Events:
         if isinstance(event.get("agent"), str):
             tool = f"agent:{tool}" if not tool.startswith("transfer_to") else tool
             self._delegates(event, key)
-        self._cutter.feed(
+        self._session.feed(
             Call(
                 call_id=key,
                 tool=_delegate_name(event, tool),
@@ -334,7 +334,7 @@ class _Events:
             self._each(nested, key, depth + 1)
         if event.get("pending"):
             return
-        self._cutter.feed(
+        self._session.feed(
             Result(
                 call_id=key,
                 line=number,
@@ -348,7 +348,7 @@ class _Events:
     def _delegates(self, event: dict[str, Any], key: str) -> None:
         if isinstance(event.get("span_id"), str):
             self._delegating[event["span_id"]] = key
-        self._cutter.feed(Spawn(child=key, line=0, parent_call=key))
+        self._session.feed(Spawn(child=key, line=0, parent_call=key))
 
     def _overlapping(self, start_ms: float | None, end_ms: float | None) -> str | None:
         if start_ms is None or end_ms is None:
@@ -390,11 +390,11 @@ def _from_error(error: Any) -> Outcome:
 # -- messages, where there are no events ----------------------------------------------
 
 
-def _messages(cutter: SessionCutter, texts: Mapping[str, Any], sample: dict[str, Any]) -> None:
+def _messages(session: Session, texts: Mapping[str, Any], sample: dict[str, Any]) -> None:
     """Line numbers are message numbers from 1."""
     said = _prompt(sample, texts)
     if said.strip():
-        cutter.feed(Prompt(text=said, line=1))
+        session.feed(Prompt(text=said, line=1))
     known: set[str] = set()
     messages = sample.get("messages")
     for number, message in enumerate(messages if isinstance(messages, list) else [], start=1):
@@ -403,12 +403,12 @@ def _messages(cutter: SessionCutter, texts: Mapping[str, Any], sample: dict[str,
         if message.get("role") == "assistant":
             for call in _message_calls(message, number, texts):
                 known.add(call.call_id)
-                cutter.feed(call)
+                session.feed(call)
             text = text_of(_resolved(message.get("content"), texts))
             if text.strip() and not message.get("tool_calls"):
-                cutter.feed(Answer(text=text, line=number))
+                session.feed(Answer(text=text, line=number))
         elif message.get("role") == "tool":
-            _tool_message(cutter, message, number, known, texts)
+            _tool_message(session, message, number, known, texts)
 
 
 def _message_calls(
@@ -428,7 +428,7 @@ def _message_calls(
 
 
 def _tool_message(
-    cutter: SessionCutter,
+    session: Session,
     message: dict[str, Any],
     number: int,
     known: set[str],
@@ -437,7 +437,7 @@ def _tool_message(
     call_id = str(message.get("tool_call_id") or f"message {number}")
     if call_id not in known:  # the call itself is not in the log, only its result is
         known.add(call_id)
-        cutter.feed(
+        session.feed(
             Call(
                 call_id=call_id,
                 tool=str(message.get("function") or "tool"),
@@ -447,4 +447,4 @@ def _tool_message(
         )
     body = text_of(_resolved(message.get("content"), texts))
     outcome = _from_error(message.get("error"))
-    cutter.feed(Result(call_id=call_id, line=number, outcome=outcome, body=body))
+    session.feed(Result(call_id=call_id, line=number, outcome=outcome, body=body))

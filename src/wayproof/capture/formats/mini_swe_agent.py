@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, inner_json, text_of, word
+from wayproof.capture.adapter import Format, Head, inner_json, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import Answer, Call, Event, Failure, Outcome, Prompt, Result
+from wayproof.capture.sessions import Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -91,50 +91,50 @@ def read(source: Source, sessions: Sessions) -> None:
     if not isinstance(messages, list):
         source.bad(1, "no list of messages")
         return
-    cutter = sessions.of(f"{source.name}\0mini")
-    _describe(log, cutter)
-    reader = _Messages(cutter)
+    session = sessions.of(f"{source.name}\0mini")
+    _describe(log, session)
+    reader = _Messages(session)
     for number, message in enumerate(messages, start=1):
         if isinstance(message, dict):
             reader.take(number, message)
         else:
             source.bad(1, f"message {number} is not an object")
     info = log.get("info") if isinstance(log, dict) else None
-    _ended(info, cutter, len(messages))
+    _ended(info, session, len(messages))
 
 
-def _describe(log: Any, cutter: SessionCutter) -> None:
+def _describe(log: Any, session: Session) -> None:
     if not isinstance(log, dict):
         return
     instance = log.get("instance_id")
-    cutter.info.session_id = instance if isinstance(instance, str) else None
+    session.info.session_id = instance if isinstance(instance, str) else None
     info = log.get("info")
     if not isinstance(info, dict):
         return
     version = info.get("mini_version")
-    cutter.info.agent_version = version if isinstance(version, str) else None
+    session.info.agent_version = version if isinstance(version, str) else None
     config = info.get("config")
     environment = config.get("environment") if isinstance(config, dict) else None
     cwd = environment.get("cwd") if isinstance(environment, dict) else None
-    cutter.info.cwd = cwd if isinstance(cwd, str) and cwd else None
+    session.info.cwd = cwd if isinstance(cwd, str) and cwd else None
 
 
-def _ended(info: Any, cutter: SessionCutter, number: int) -> None:
+def _ended(info: Any, session: Session, number: int) -> None:
     status = info.get("exit_status") if isinstance(info, dict) else None
     if isinstance(status, str) and status not in {"", "Submitted", "submitted"}:
-        cutter.feed(Failure(error=status, line=number, timed_out="Timeout" in status))
+        session.feed(Failure(error=status, line=number, timed_out="Timeout" in status))
 
 
 class _Messages:
     """Messages to events; the line numbers are message numbers from 1."""
 
-    def __init__(self, cutter: SessionCutter) -> None:
-        self._cutter = cutter
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._waiting: list[str] = []
         self._prompted = False
 
     def _feed(self, event: Event) -> None:
-        self._cutter.feed(event)
+        self._session.feed(event)
 
     def take(self, number: int, message: dict[str, Any]) -> None:
         """Take one message."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, inner_json, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, inner_json, is_document, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import Answer, Call, Failure, Outcome, Prompt, Result
+from wayproof.capture.sessions import Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -83,17 +83,20 @@ def read(source: Source, sessions: Sessions) -> None:
             numbered = list(enumerate(events, start=1))
             _session(source, sessions, "openhands", numbered, None)
         return
-    reader = _Reader(source, sessions.of(f"{source.name}\0openhands", prompts_logged=False))
+    reader: _Reader | None = None
     for number, record in source.records(_any):
-        if isinstance(record, dict) and isinstance(record.get("history"), list):
+        if not isinstance(record, dict):
+            source.bad(number, "not an object")
+        elif isinstance(record.get("history"), list):
             instance = record.get("instance_id")
             name = instance if isinstance(instance, str) else f"line {number}"
             history = [(number, one) for one in _flat(record["history"])]
             _session(source, sessions, name, history, name)
         else:
+            if reader is None:
+                key = f"{source.name}\0openhands"
+                reader = _Reader(source, sessions.of(key, prompts_logged=False))
             reader.take(number, record)
-    if not reader.taken:
-        sessions.drop(f"{source.name}\0openhands")
 
 
 def _is_array(source: Source) -> bool:
@@ -108,9 +111,9 @@ def _session(
     events: list[tuple[int, Any]],
     session_id: str | None,
 ) -> None:
-    cutter = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
-    cutter.info.session_id = session_id
-    reader = _Reader(source, cutter)
+    session = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
+    session.info.session_id = session_id
+    reader = _Reader(source, session)
     for number, event in events:
         reader.take(number, event)
 
@@ -118,18 +121,16 @@ def _session(
 class _Reader:
     """Events of either version to neutral ones."""
 
-    def __init__(self, source: Source, cutter: SessionCutter) -> None:
+    def __init__(self, source: Source, session: Session) -> None:
         self._source = source
-        self._cutter = cutter
+        self._session = session
         self._cwd: str | None = None
-        self.taken = 0
 
     def take(self, number: int, event: Any) -> None:
         """Take one event."""
         if not isinstance(event, dict):
             self._source.bad(number, "not an object")
             return
-        self.taken += 1
         time_ms = at_ms(event.get("timestamp"))
         if isinstance(event.get("kind"), str):
             found = _v1(number, event, time_ms, self._cwd)
@@ -141,9 +142,9 @@ class _Reader:
         for one in found:
             if isinstance(one, Result) and one.cwd is not None:
                 self._cwd = one.cwd
-                if self._cutter.info.cwd is None:
-                    self._cutter.info.cwd = one.cwd
-            self._cutter.feed(one)
+                if self._session.info.cwd is None:
+                    self._session.info.cwd = one.cwd
+            self._session.feed(one)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -12,11 +12,10 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, Sessions, inner_json, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, inner_json, is_document, text_of, word
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import (
     MAIN_THREAD,
     Answer,
@@ -27,6 +26,7 @@ from wayproof.capture.session import (
     Result,
     Spawn,
 )
+from wayproof.capture.sessions import Session, Sessions
 from wayproof.capture.tools import tool_of
 
 __all__ = ["FORMAT", "claims", "read"]
@@ -178,14 +178,14 @@ def read(source: Source, sessions: Sessions) -> None:
         for resource in found:
             spans.extend(_genai(resource, number, len(spans)))
     for key, group in _conversations(spans).items():
-        cutter = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
-        cutter.info.session_id = key
-        cutter.info.started_ms = min(
+        session = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
+        session.info.session_id = key
+        session.info.started_ms = min(
             (one.start_ns / 1e6 for one in group if one.start_ns), default=None
         )
-        cutter.info.agent_version = next((one.version for one in group if one.version), None)
-        for event in _Conversation(group, cutter).events():
-            cutter.feed(event)
+        session.info.agent_version = next((one.version for one in group if one.version), None)
+        for event in _Conversation(group, session).events():
+            session.feed(event)
 
 
 def _requests(source: Source) -> Iterator[tuple[int, _Request]]:
@@ -334,12 +334,12 @@ def _conversations(spans: list[_Seen]) -> dict[str, list[_Seen]]:
 class _Conversation:
     """The spans of one conversation to events in call order."""
 
-    def __init__(self, spans: list[_Seen], cutter: SessionCutter) -> None:
+    def __init__(self, spans: list[_Seen], session: Session) -> None:
         if all(span.start_ns for span in spans):
             spans = sorted(spans, key=lambda span: (span.start_ns or 0, span.order))
         self._spans = spans
         self._by_id = {span.span_id: span for span in spans}
-        self._cutter = cutter
+        self._session = session
         asked = {call_id: given for span in spans for call_id, given in span.asked.items()}
         for span in spans:
             if span.arguments is None and span.operation == "execute_tool" and span.call_id:

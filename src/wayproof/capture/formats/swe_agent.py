@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from wayproof.capture.adapter import ABSENT, Format, Head, Sessions, decoded, inner_json, text_of
+from wayproof.capture.adapter import ABSENT, Format, Head, decoded, inner_json, text_of
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
-from wayproof.capture.route import SessionCutter
 from wayproof.capture.session import Answer, Call, Failure, Outcome, Prompt, Result
+from wayproof.capture.sessions import Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -108,28 +108,28 @@ def read(source: Source, sessions: Sessions) -> None:
     log = source.document(_log)
     if log is None:
         return
-    cutter = sessions.of(f"{source.name}\0swe-agent", prompts_logged=False)
-    _describe(log, cutter)
+    session = sessions.of(f"{source.name}\0swe-agent", prompts_logged=False)
+    _describe(log, session)
     for text in _prompt(log.history or []):
-        cutter.feed(Prompt(text=text, line=1))
+        session.feed(Prompt(text=text, line=1))
     if log.trajectory:
-        _Steps(cutter).take(log.trajectory)
+        _Steps(session).take(log.trajectory)
     else:
-        _from_history(log.history or [], cutter)
-    _ended(decoded(log.info), cutter)
+        _from_history(log.history or [], session)
+    _ended(decoded(log.info), session)
 
 
-def _describe(log: _Log, cutter: SessionCutter) -> None:
+def _describe(log: _Log, session: Session) -> None:
     info = decoded(log.info)
     config = decoded(log.replay_config)
     for value in (config, info):
         if isinstance(value, Mapping):
             statement = value.get("problem_statement")
             if isinstance(statement, Mapping) and isinstance(statement.get("id"), str):
-                cutter.info.session_id = statement["id"]
+                session.info.session_id = statement["id"]
             version = value.get("swe_agent_version")
             if isinstance(version, str):
-                cutter.info.agent_version = version
+                session.info.agent_version = version
 
 
 def _prompt(history: list[_Message]) -> Iterator[str]:
@@ -154,8 +154,8 @@ def _folder(state: Any) -> tuple[str | None, bool]:
 class _Steps:
     """Trajectory steps to events."""
 
-    def __init__(self, cutter: SessionCutter) -> None:
-        self._cutter = cutter
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def take(self, steps: list[_Step]) -> None:
         """Hand over every step; the line numbers are step numbers from 1."""
@@ -163,16 +163,16 @@ class _Steps:
         for number, step in enumerate(steps, start=1):
             folder, old = _folder(decoded(step.state))
             start = folder if old or before is None else before
-            if self._cutter.info.cwd is None:
-                self._cutter.info.cwd = start
+            if self._session.info.cwd is None:
+                self._session.info.cwd = start
             before = folder or before
             action = (step.action or "").strip()
             observation = text_of(decoded(step.observation))
             if action:
-                _act(self._cutter, number, action, observation, start, _ms(step.execution_time))
+                _act(self._session, number, action, observation, start, _ms(step.execution_time))
             elif step.thought or observation:
                 text = step.thought or observation
-                self._cutter.feed(Answer(text=text, line=number))
+                self._session.feed(Answer(text=text, line=number))
 
 
 def _ms(seconds: float | None) -> float | None:
@@ -180,7 +180,7 @@ def _ms(seconds: float | None) -> float | None:
 
 
 def _act(
-    cutter: SessionCutter,
+    session: Session,
     number: int,
     action: str,
     observation: str,
@@ -189,11 +189,11 @@ def _act(
 ) -> None:
     tool, arguments = called(action)
     call_id = f"step {number}"
-    cutter.feed(
+    session.feed(
         Call(call_id=call_id, tool=tool, arguments=arguments, line=number, typed=action, cwd=folder)
     )
     outcome = _outcome(observation, duration_ms)
-    cutter.feed(Result(call_id=call_id, line=number, outcome=outcome, body=observation))
+    session.feed(Result(call_id=call_id, line=number, outcome=outcome, body=observation))
 
 
 def _outcome(observation: str, duration_ms: float | None) -> Outcome:
@@ -261,7 +261,7 @@ def _editor(action: str) -> dict[str, Any]:
     return found
 
 
-def _from_history(history: list[_Message], cutter: SessionCutter) -> None:
+def _from_history(history: list[_Message], session: Session) -> None:
     """Actions stand in the assistant's messages, observations in the messages behind them."""
     number = 0
     waiting: tuple[int, str] | None = None
@@ -277,20 +277,20 @@ def _from_history(history: list[_Message], cutter: SessionCutter) -> None:
             if action and action.strip():
                 waiting = (number, action.strip())
             elif text.strip():
-                cutter.feed(Answer(text=text, line=number))
+                session.feed(Answer(text=text, line=number))
         elif waiting is not None and message.role in {"user", "tool"}:
             found = re.search(r"\(Current directory: ([^)\n]+)\)", text)
-            _act(cutter, waiting[0], waiting[1], text, folder, None)
+            _act(session, waiting[0], waiting[1], text, folder, None)
             folder = found[1] if found else folder
             waiting = None
         else:
             found = re.search(r"\(Current directory: ([^)\n]+)\)", text)
             folder = found[1] if found else folder
-            if cutter.info.cwd is None:
-                cutter.info.cwd = folder
+            if session.info.cwd is None:
+                session.info.cwd = folder
     if waiting is not None:
         tool, arguments = called(waiting[1])
-        cutter.feed(Call(call_id=f"step {waiting[0]}", tool=tool, arguments=arguments,
+        session.feed(Call(call_id=f"step {waiting[0]}", tool=tool, arguments=arguments,
                          line=waiting[0], typed=waiting[1], cwd=folder))  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def _fenced(text: str) -> str | None:
     return blocks[-1] if blocks else None
 
 
-def _ended(info: Any, cutter: SessionCutter) -> None:
+def _ended(info: Any, session: Session) -> None:
     status = info.get("exit_status") if isinstance(info, Mapping) else None
     if isinstance(status, str) and status and not status.startswith("submitted"):
-        cutter.feed(Failure(error=status, line=0, timed_out="time" in status))
+        session.feed(Failure(error=status, line=0, timed_out="time" in status))

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from wayproof.capture.adapter import Format, Head, Sessions
+from wayproof.capture.adapter import Format, Head
 from wayproof.capture.lines import Source
+from wayproof.capture.sessions import Sessions
 from wayproof.capture.trec import RankedTopic, looks_like_run, read_run
 
 __all__ = ["FORMAT", "claims", "hand_over", "read"]
@@ -50,8 +51,8 @@ def hand_over(topics: Iterable[RankedTopic], source: Source, sessions: Sessions)
 
 
 def _session(source: Source, sessions: Sessions, topic: RankedTopic) -> None:
-    cutter = sessions.of(f"{source.name}\0{topic.topic}", prompts_logged=False)
-    cutter.info.session_id = topic.topic
-    cutter.info.part = topic.tag
-    cutter.info.ranked = tuple(topic.documents)
-    cutter.info.ranked_line = topic.line
+    session = sessions.of(f"{source.name}\0{topic.topic}", prompts_logged=False)
+    session.info.session_id = topic.topic
+    session.info.part = topic.tag
+    session.info.ranked = tuple(topic.documents)
+    session.info.ranked_line = topic.line
