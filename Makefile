@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fast docs lint types bench clean
+.PHONY: demo test fast docs site lint types bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wayproof needs Python 3.11 or newer")'
@@ -41,6 +41,10 @@ fast: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(BIN)/python tools/docs.py
 	$(BIN)/python tools/examples.py
+
+site: $(VENV)/.installed docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs/site -b html . build/site
+	@echo "site: build/site/index.html"
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/fitness_speed.py

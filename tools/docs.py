@@ -5,7 +5,8 @@
 
 Commands come from ``wayproof.cli.COMMANDS``, records from ``wayproof.schemas.SCHEMAS``,
 failure kinds from ``wayproof.evidence.explanations``: whoever adds one there gets its page.
-The list of decisions comes from the notes' headings, the rooms and their drawing from the imports.
+The list of decisions comes from the notes' headings, the overview from the table in
+``tools/pages/site.py``, the rooms and their drawing from the imports.
 """
 
 import argparse
@@ -17,7 +18,16 @@ from pathlib import Path
 if __package__ in {None, ""}:  # run as a script: its own folder is on the path, not the project
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.pages import capture_formats, commands, decisions, failure_kinds, index, rooms, schemas
+from tools.pages import (
+    capture_formats,
+    commands,
+    decisions,
+    failure_kinds,
+    index,
+    rooms,
+    schemas,
+    site,
+)
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "docs"
@@ -37,6 +47,8 @@ def pages(root: Path) -> dict[str, str]:
     bodies[f"{FOLDER}/reference/index.md"] = index.body(reference)
     bodies[f"{FOLDER}/capture/formats.md"] = capture_formats.body()
     bodies[f"{FOLDER}/decisions/README.md"] = decisions.body(root / FOLDER / "decisions")
+    made = {name.removeprefix(f"{FOLDER}/"): body for name, body in bodies.items()}
+    bodies[f"{FOLDER}/index.md"] = site.body(root / FOLDER, made)
     return {name: _page(body) for name, body in bodies.items()}
 
 
