@@ -7,6 +7,34 @@
 /** What is wrong with a line of evidence. */
 export class CanonicalError extends Error {}
 
+/** Deepest nesting of lists and objects that is read: as `strict_json.py` has it. */
+export const MAX_DEPTH = 500;
+
+/** Refuse a text whose lists and objects are nested too deeply, before it is parsed. */
+function requireShallow(text) {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (isInString) {
+      if (unit === 0x5c) {
+        at += 1; // a backslash takes the next sign with it
+      } else if (unit === 0x22) {
+        isInString = false;
+      }
+    } else if (unit === 0x22) {
+      isInString = true;
+    } else if (unit === 0x5b || unit === 0x7b) {
+      depth += 1;
+      if (depth > MAX_DEPTH) {
+        throw new CanonicalError("nested too deeply");
+      }
+    } else if (unit === 0x5d || unit === 0x7d) {
+      depth -= 1;
+    }
+  }
+}
+
 function textForm(text) {
   if (!text.isWellFormed()) {
     throw new CanonicalError("lone surrogate");
@@ -83,6 +111,7 @@ export function strictText(bytes) {
  * they are written again, so one comparison finds them all.
  */
 export function parseCanonical(line) {
+  requireShallow(line);
   let value;
   try {
     value = JSON.parse(line);

@@ -6,6 +6,9 @@ import { canonicalText } from "./canonical.js";
 import { differenceFaults, fault, readDocument, readLines } from "./records.js";
 import { fileSetFaults, manifestFaults } from "./manifest.js";
 import { sha256Hex } from "./sha256.js";
+import { controlSteps, isControl } from "./controls.js";
+import { intervalsOverGrids } from "./intervals.js";
+import { suiteFault } from "./suite_rules.js";
 import { replay } from "./world.js";
 import { CHECKS, certificateFault, judge, ruled, sameAction } from "./verify.js";
 import {
@@ -14,26 +17,31 @@ import {
   count,
   flag,
   integer,
+  integerWithin,
   listOf,
+  mapOf,
   matching,
   object,
   oneOf,
   orNull,
   record,
   string,
-  within,
+  upTo,
 } from "./shape.js";
 
 const KINDS = ["collision", "invalid_path", "premature_end"];
-const CONTROLS = ["blind-repeat", "planner", "random-walk"];
 const kind = oneOf(...KINDS);
 const identifier = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "an id");
 const FILES = ["results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl"];
+/** Most steps of a trial, and most cells of a grid, that are read. */
+const MAX_TRIAL_STEPS = 1 << 18;
+const MAX_CELLS = 1 << 20;
+const OUTCOMES = ["ok", "crashed", "timed_out", "malformed", "protocol_error", "limit_reached"];
 /** Checks that an honest trial may fail; any other one that fails means a false trace. */
 const MEASURED = ["finished_at_target", "cost_exact"];
 
 const HEADER = record({
-  generator: record({ name: string, parameters: object, seed: integer }),
+  generator: record({ name: string, parameters: mapOf(string, integer), seed: integer }),
   schema_version: oneOf("wayproof.recovery-suite/1"),
   suite_id: identifier,
 });
@@ -44,7 +52,7 @@ const GRID = record({
   rows: listOf(string),
   scenarios: listOf(
     record({
-      budget: count,
+      budget: integerWithin(1, MAX_TRIAL_STEPS),
       failure_kind: kind,
       injected_action: action,
       prefix_length: count,
@@ -76,6 +84,7 @@ function isGrid(grid) {
     row >= 0 && row < grid.rows.length && column >= 0 && column < width;
   return (
     width > 0 &&
+    width * grid.rows.length <= MAX_CELLS &&
     grid.rows.every((row) => row.length === width && /^[#1-9]+$/.test(row)) &&
     grid.potentials.length === grid.rows.length &&
     grid.potentials.every((row) => row.length === width) &&
@@ -87,7 +96,8 @@ function isGrid(grid) {
 /** Whether the prefix ends before the target, and the action after it is rejected as it says. */
 function isScenario(grid, scenario) {
   const path = grid.reference_path;
-  if (scenario.budget < 1 || scenario.prefix_length > path.length - 2) {
+  const { budget, prefix_length: prefix } = scenario;
+  if (prefix > path.length - 2 || prefix + 1 + budget > MAX_TRIAL_STEPS) {
     return false;
   }
   const { rejection } = ruled(grid, path[scenario.prefix_length], 0, scenario.injected_action);
@@ -103,7 +113,7 @@ function risen(last, id, line) {
 }
 
 /** Read suite.jsonl: its header and, by scenario id, {grid, scenario, certified}. */
-export function readSuite(files) {
+export function readSuite(files, pins = {}) {
   const lines = readLines(files, "suite.jsonl", (value, field, index) =>
     (index === 0 ? HEADER : GRID)(value, field),
   );
@@ -127,6 +137,9 @@ export function readSuite(files) {
       });
     }
     lastGrid = risen(lastGrid, grid.grid_id, index + 2);
+    if (grid.scenarios.length === 0) {
+      throw fault("no_scenarios", { file: "suite.jsonl", line: index + 2, grid: grid.grid_id });
+    }
     for (const scenario of grid.scenarios) {
       if (!isScenario(grid, scenario)) {
         throw fault("bad_scenario", { file: "suite.jsonl", line: index + 2, found: scenario.scenario_id });
@@ -136,6 +149,10 @@ export function readSuite(files) {
     }
     return grid;
   });
+  const broken = suiteFault(lines[0].value, grids, pins);
+  if (broken !== null) {
+    throw fault(broken.rule, { file: "suite.jsonl", ...broken.place });
+  }
   return { header: lines[0].value, grids, scenarios };
 }
 
@@ -158,8 +175,11 @@ function proposalCounts(scenario, steps) {
   };
 }
 
-/** Derive a reference control's whole result from suite and recorded actions. */
-export function deriveResult(suite, entry, trace, traceLine) {
+/**
+ * Derive a trial's whole result from suite and recorded actions.
+ * @param {string} [outcome] what became of the agent itself: a control's is always ok
+ */
+export function deriveResult(suite, entry, trace, traceLine, outcome = "ok") {
   const { grid, scenario } = entry;
   const verdict = judge(grid, scenario, trace.steps, replay(grid, trace.steps), entry.certified);
   const last = trace.steps[trace.steps.length - 1];
@@ -167,11 +187,11 @@ export function deriveResult(suite, entry, trace, traceLine) {
   return {
     verdict,
     result: {
-      agent_outcome: "ok",
+      agent_outcome: outcome,
       budget: scenario.budget,
       checks: verdict.checks,
       completed: verdict.completed,
-      evidence_class: "reference_control",
+      evidence_class: isControl(trace.policy) ? "reference_control" : "client_agent",
       excess_cost: verdict.completed ? last.spent - optimum : null,
       failure_kind: scenario.failure_kind,
       final_cost: last.spent,
@@ -223,11 +243,13 @@ function trialFault(recorded, place, { verdict, result }) {
   return null;
 }
 
+const outcomeOf = oneOf(...OUTCOMES);
 const RESULT = (value, field) => {
   object(value, field || "record");
   identifier(value.policy, "policy");
   identifier(value.scenario_id, "scenario_id");
   count(value.policy_seed, "policy_seed");
+  outcomeOf(value.agent_outcome, "agent_outcome");
 };
 
 /** Every trial that must be there, in order: by policy, scenario and seed. */
@@ -251,21 +273,59 @@ function orderFaults(file, lines, expected) {
   return [];
 }
 
+/** Whether a trace comes to the trial's own end: an accepted finish, or a spent budget. */
+function hasEnded(scenario, steps) {
+  const proposals = steps.slice(scenario.prefix_length + 1);
+  const last = proposals[proposals.length - 1];
+  return (
+    last !== undefined &&
+    (proposals.length === scenario.budget || (last.accepted && "finish" in last.action))
+  );
+}
+
+/** Where a control's trace is not the one that the control leaves; null where it is. */
+function controlFault(suite, { grid, scenario }, { policy, policy_seed: seed, steps }) {
+  const again = controlSteps(suite.header.suite_id, grid, scenario, policy, seed);
+  for (let at = 0; at < Math.max(again.length, steps.length); at += 1) {
+    const [difference] = differenceFaults("control_differs", "traces.jsonl", again[at], steps[at]);
+    if (difference !== undefined) {
+      return { ...difference, step: at };
+    }
+  }
+  return null;
+}
+
+/** A client agent is ok exactly when its trial came to the trial's own end. */
+function outcomeFault({ scenario }, { steps }, recorded) {
+  const isOver = hasEnded(scenario, steps);
+  return isOver === (recorded.agent_outcome === "ok")
+    ? null
+    : {
+        problem: "outcome_differs",
+        field: "agent_outcome",
+        expected: isOver ? "ok" : OUTCOMES.slice(1).join(", "),
+        found: recorded.agent_outcome,
+      };
+}
+
 function checkTrial(suite, trace, { value: recorded }, line) {
   const place = { file: "results.jsonl", line, trial: trialId(recorded) };
   const entry = suite.scenarios.get(recorded.scenario_id);
   if (trace.value.steps.length === 0) {
     return { ...place, problem: "no_steps" };
   }
-  return trialFault(recorded, place, deriveResult(suite, entry, trace.value, trace.line));
+  const ofControl = isControl(recorded.policy);
+  const outcome = ofControl ? "ok" : recorded.agent_outcome;
+  const derived = deriveResult(suite, entry, trace.value, trace.line, outcome);
+  const found = trialFault(recorded, place, derived);
+  if (found !== null) {
+    return found;
+  }
+  const own = ofControl
+    ? controlFault(suite, entry, trace.value)
+    : outcomeFault(entry, trace.value, recorded);
+  return own === null ? null : { ...place, ...own };
 }
-
-const PPM = within(0, 1_000_000);
-const INTERVAL = record({
-  high_ppm: PPM,
-  low_ppm: PPM,
-  method: oneOf("agreement", "bootstrap"),
-});
 
 function countBy(values) {
   const counts = {};
@@ -275,72 +335,93 @@ function countBy(values) {
   return counts;
 }
 
-/** A stratum's counts; its intervals are taken over as `stated`, once they have a form. */
-function stratum(results, failureKind, stated) {
-  for (const name of ["completed_interval", "verified_interval"]) {
-    INTERVAL(stated?.[name], name);
-  }
+const MEASURES = ["completed", "verified"];
+const HIT = { completed: "completed", verified: "verified_recovery" };
+
+/** A stratum's counts, and per grid of the suite its cells and hits. */
+function stratum(results, failureKind, gridIds) {
+  const perGrid = (passes) => {
+    const counts = new Map(gridIds.map((id) => [id, 0]));
+    results.filter(passes).forEach(({ grid_id: id }) => counts.set(id, counts.get(id) + 1));
+    return [...counts.values()];
+  };
   const failed = results.map((result) => result.first_failed_check);
   return {
-    cells: results.length,
-    completed: results.filter((result) => result.completed).length,
-    completed_interval: stated.completed_interval,
-    failure_kind: failureKind,
-    first_failed_checks: countBy(failed.filter((check) => check !== null)),
-    grids: new Set(results.map((result) => result.grid_id)).size,
-    verified: results.filter((result) => result.verified_recovery).length,
-    verified_interval: stated.verified_interval,
+    record: {
+      cells: results.length,
+      completed: results.filter((result) => result.completed).length,
+      failure_kind: failureKind,
+      first_failed_checks: countBy(failed.filter((check) => check !== null)),
+      grids: new Set(results.map((result) => result.grid_id)).size,
+      verified: results.filter((result) => result.verified_recovery).length,
+    },
+    cells: perGrid(() => true),
+    hits: Object.fromEntries(MEASURES.map((name) => [name, perGrid((each) => each[HIT[name]])])),
   };
 }
 
-function policySummary(policy, results, stated) {
-  const kinds = KINDS.filter((name) => results.some((result) => result.failure_kind === name));
-  return {
-    agent_outcomes: countBy(results.map((result) => result.agent_outcome)),
-    by_failure_kind: kinds.map((name, at) =>
-      stratum(
-        results.filter((result) => result.failure_kind === name),
-        name,
-        stated?.by_failure_kind?.[at],
+/** The whole summary that follows from the results. */
+async function summaryOf(suiteId, results, resultsSha256, pause) {
+  const distinct = (name) => [...new Set(results.map((result) => result[name]))];
+  const gridIds = distinct("grid_id").sort();
+  const policies = distinct("policy").sort().map((policy) => {
+    const own = results.filter((result) => result.policy === policy);
+    const kinds = KINDS.filter((name) => own.some((result) => result.failure_kind === name));
+    return {
+      policy,
+      own,
+      total: stratum(own, null, gridIds),
+      byKind: kinds.map((name) =>
+        stratum(own.filter((result) => result.failure_kind === name), name, gridIds),
       ),
-    ),
-    evidence_class: results[0].evidence_class,
-    policy,
-    total: stratum(results, null, stated?.total),
-  };
-}
-
-/** The whole summary that follows from the results; `stated` lends its intervals. */
-function summaryOf(suiteId, results, resultsSha256, stated) {
-  const distinct = (name) => new Set(results.map((result) => result[name]));
-  const policies = [...distinct("policy")].sort();
+    };
+  });
+  const strata = policies.flatMap(({ total, byKind }) => [total, ...byKind]);
+  const intervals = await intervalsOverGrids(
+    MEASURES.flatMap((name) => strata.map(({ hits }) => hits[name])),
+    MEASURES.flatMap(() => strata.map(({ cells }) => cells)),
+    pause,
+  );
+  strata.forEach(({ record: counts }, at) => {
+    MEASURES.forEach((name, measure) => {
+      counts[`${name}_interval`] = intervals[measure * strata.length + at];
+    });
+  });
   return {
-    grids: distinct("grid_id").size,
+    grids: gridIds.length,
     independence: INDEPENDENCE,
     intervals: INTERVALS,
     limits: RECOVERY_LIMITS,
-    policies: policies.map((policy, at) =>
-      policySummary(
-        policy,
-        results.filter((result) => result.policy === policy),
-        stated.policies?.[at],
-      ),
-    ),
-    policy_seeds: [...distinct("policy_seed")].sort((a, b) => a - b),
+    policies: policies.map(({ policy, own, total, byKind }) => ({
+      agent_outcomes: countBy(own.map((result) => result.agent_outcome)),
+      by_failure_kind: byKind.map((each) => each.record),
+      evidence_class: own[0].evidence_class,
+      policy,
+      total: total.record,
+    })),
+    policy_seeds: distinct("policy_seed").sort((a, b) => a - b),
     published: suiteId === PUBLISHED_SUITE ? PUBLISHED : [],
     results_sha256: resultsSha256,
-    scenarios: distinct("scenario_id").size,
+    scenarios: distinct("scenario_id").length,
     schema_version: "wayproof.recovery-summary/1",
     suite_id: suiteId,
     trials: results.length,
   };
 }
 
-const SETTINGS = record({
-  policies: listOf(oneOf(...CONTROLS)),
-  policy_seeds: listOf(count),
-  suite_id: identifier,
+const AGENT = record({
+  details: mapOf(string, upTo(4096)),
+  kind: oneOf("python", "stdio", "gymnasium", "inspect"),
+  policy: identifier,
 });
+const SETTINGS = record(
+  {
+    policies: listOf(identifier),
+    policy_seeds: listOf(count),
+    suite_id: identifier,
+  },
+  { agents: listOf(AGENT) },
+);
 
 function isRising(values) {
   return values.length > 0 && values.every((value, at) => at === 0 || values[at - 1] < value);
@@ -369,6 +450,14 @@ function settingsFaults(files, manifest, suite, pins) {
       faults.push({ ...place, field: `settings.${field}`, found: canonicalText(settings[field]) });
     }
   }
+  const clients = settings.policies.filter((name) => !isControl(name));
+  if (clients.length > 0 && clients.length < settings.policies.length) {
+    faults.push({ ...place, field: "settings.policies", found: settings.policies.join(", ") });
+  }
+  const agents = (settings.agents ?? []).map(({ policy }) => policy);
+  faults.push(
+    ...differenceFaults("manifest_differs", "manifest.json", clients, agents, "settings.agents"),
+  );
   const found = sha256Hex(files.get("suite.jsonl"));
   if (Object.hasOwn(pins, suiteId) && pins[suiteId] !== found) {
     faults.push({ problem: "impostor", file: "suite.jsonl", expected: pins[suiteId], found });
@@ -386,7 +475,7 @@ function settingsFaults(files, manifest, suite, pins) {
  * @returns {Promise<object>} {faults, trials, suiteId, policies, watchable}
  */
 export async function checkRecovery(files, manifest, pause, pins) {
-  const suite = readSuite(files);
+  const suite = readSuite(files, pins);
   const faults = settingsFaults(files, manifest, suite, pins);
   const traces = readLines(files, "traces.jsonl", TRACE);
   const results = readLines(files, "results.jsonl", RESULT);
@@ -407,7 +496,10 @@ export async function checkRecovery(files, manifest, pause, pins) {
   if (disorder.length === 0) {
     const stated = readDocument(files, "summary.json", object);
     const values = results.map(({ value }) => value);
-    const own = ownSummary(suite, values, files, stated);
+    const digest = sha256Hex(files.get("results.jsonl"));
+    const own = await summaryOf(suite.header.suite_id, values, digest, () =>
+      pause(results.length, results.length),
+    );
     faults.push(...differenceFaults("summary_differs", "summary.json", own, stated));
     policies = own.policies.map(({ policy, total }) => ({ policy, ...total }));
   }
@@ -422,13 +514,4 @@ export async function checkRecovery(files, manifest, pause, pins) {
       trials: traces.map(({ value }) => value),
     },
   };
-}
-
-function ownSummary(suite, results, files, stated) {
-  try {
-    const digest = sha256Hex(files.get("results.jsonl"));
-    return summaryOf(suite.header.suite_id, results, digest, stated);
-  } catch (error) {
-    throw fault("shape", { file: "summary.json", field: error.field, found: error.message });
-  }
 }

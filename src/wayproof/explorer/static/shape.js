@@ -54,6 +54,22 @@ export function matching(pattern, name) {
   return named((value) => isText(value) && pattern.test(value), name);
 }
 
+/** A text of at most `most` characters (code points). */
+export function upTo(most) {
+  return named(
+    (value) => isText(value) && (value.length <= most || Array.from(value).length <= most),
+    `a text of at most ${most} characters`,
+  );
+}
+
+/** An integer within bounds. */
+export function integerWithin(low, high) {
+  return named(
+    (value) => isInteger(value) && value >= low && value <= high,
+    `an integer from ${low} to ${high}`,
+  );
+}
+
 /** A number within bounds. */
 export function within(low, high) {
   return named(
@@ -94,12 +110,13 @@ export function mapOf(checkKey, checkValue) {
 
 /** An object with exactly these fields, and perhaps the optional ones. */
 export function record(fields, optional = {}) {
-  const names = Object.keys(fields).sort().join(", ");
+  const names = Object.keys(fields).sort();
   return (value, field) => {
     object(value, field || "record");
     const found = Object.keys(value).filter((name) => !Object.hasOwn(optional, name));
-    if (found.sort().join(", ") !== names) {
-      throw new ShapeError(field || "record", `the fields ${names}`);
+    // Name by name: a joined list would let one key pass that spells several.
+    if (found.length !== names.length || found.sort().some((name, at) => name !== names[at])) {
+      throw new ShapeError(field || "record", `the fields ${names.join(", ")}`);
     }
     for (const [name, check] of Object.entries({ ...fields, ...optional })) {
       if (Object.hasOwn(value, name)) {
