@@ -193,7 +193,7 @@ def test_an_untouched_bundle_shows_pythons_digest(
         method = zipfile.ZIP_DEFLATED if form == "deflated" else zipfile.ZIP_STORED
         said = checked(page, zipped(recovery, work / f"{form}.zip", method))
     assert "Everything that was checked holds." in said
-    assert "Not checked here: the ends of confidence intervals" in said
+    assert "the controls run again and the intervals worked out again" in said
     assert "The official suite" in said
     assert "Trials: 900." in said
     assert page.inner_text("#results-sha256") == sha256(recovery / "results.jsonl")
@@ -241,6 +241,19 @@ def mended_manifest(bundle: Path) -> Path:
         manifest["files"][name] = {"bytes": len(data), "sha256": sha256(bundle / name)}
     path.write_bytes(canonical_bytes(manifest) + b"\n")
     return bundle
+
+
+@pytest.fixture(scope="module")
+def custom(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bundle over a suite of one's own, as the generator makes it."""
+    from wayproof.cli import main
+
+    folder = tmp_path_factory.mktemp("custom")
+    suite, out = str(folder / "suite.jsonl"), folder / "run"
+    made = ["--suite", "wfrb-v0", "--grids", "8", "--seed", "5", "--out", suite]
+    assert main(["recovery", "generate", *made]) == 0
+    assert main(["recovery", "run", "--suite", suite, "--seeds", "0", "--out", str(out)]) == 0
+    return out
 
 
 def find(records: list[Any], policy: str, **wanted: Any) -> Any:
@@ -313,40 +326,100 @@ def test_an_edited_bundle_is_caught_by_trial_and_check(
         assert "wfrb-v0-g" in said
 
 
-def only_collisions(records: list[Any]) -> None:
-    """Keep one scenario of the first grid, and give the second grid two of a kind."""
-    records[1]["scenarios"] = records[1]["scenarios"][:1]
-    first = records[2]["scenarios"][0]
-    records[2]["scenarios"] = [first, {**first, "scenario_id": first["scenario_id"] + "-two"}]
-    records[0]["suite_id"] = "custom"
-    del records[3:]
+def off_the_grid(records: list[Any]) -> None:
+    """Let a collision name a neighbour that no grid has."""
+    for grid in records[1:]:
+        collision, invalid = grid["scenarios"][:2]
+        for length in range(1, len(grid["reference_path"]) - 2):
+            row, column = grid["reference_path"][length]
+            for move in ([row - 1, column], [row, column - 1]):
+                if min(move) < 0:
+                    collision["injected_action"] = {"move": move}
+                    collision["prefix_length"] = invalid["prefix_length"] = length
+                    return
+    raise AssertionError("no reference path touches the border")
 
 
-def test_a_grid_offers_exactly_its_own_scenarios(
-    explorer: Path, visit: Callable[..., "Page"], tmp_path: Path
+def to_a_wall(records: list[Any]) -> None:
+    """Let an invalid path name a blocked cell far away."""
+    for grid in records[1:]:
+        scenario = grid["scenarios"][1]
+        row, column = grid["reference_path"][scenario["prefix_length"]]
+        for at, line in enumerate(grid["rows"]):
+            wall = line.find("#")
+            if wall >= 0 and abs(at - row) + abs(wall - column) > 1:
+                scenario["injected_action"] = {"move": [at, wall]}
+                return
+    raise AssertionError("no wall far away")
+
+
+def to_its_own_cell(records: list[Any]) -> None:
+    scenario = records[1]["scenarios"][1]
+    own = records[1]["reference_path"][scenario["prefix_length"]]
+    scenario["injected_action"] = {"move": own}
+
+
+def one_kind_only(records: list[Any]) -> None:
+    del records[1]["scenarios"][1:]
+
+
+def other_prefix(records: list[Any]) -> None:
+    """Shorten the prefix of an invalid path that stays one."""
+    for grid in records[1:]:
+        scenario = grid["scenarios"][1]
+        row, column = scenario["injected_action"]["move"]
+        for length in range(1, scenario["prefix_length"]):
+            here = grid["reference_path"][length]
+            if abs(here[0] - row) + abs(here[1] - column) > 1:
+                scenario["prefix_length"] = length
+                return
+    raise AssertionError("no shorter prefix")
+
+
+def twice_the_same(records: list[Any]) -> None:
+    first, second = records[1:3]
+    for name in ("rows", "start", "target", "potentials", "reference_path"):
+        second[name] = first[name]
+    for mine, theirs in zip(second["scenarios"], first["scenarios"], strict=True):
+        mine.update({**theirs, "scenario_id": mine["scenario_id"]})
+
+
+def hopeless_budget(records: list[Any]) -> None:
+    records[1]["scenarios"][0]["budget"] = 2
+
+
+def under_another_name(records: list[Any]) -> None:
+    """Keep the official ids under a suite id of one's own."""
+    records[0]["suite_id"] = "mine"
+
+
+BROKEN_RULES: dict[str, Callable[[list[Any]], None]] = {
+    "must name a blocked neighbour on the grid": off_the_grid,
+    "must name a free cell that is neither adjacent": to_a_wall,
+    "neither adjacent nor its own": to_its_own_cell,
+    "each of the three failure kinds once": one_kind_only,
+    "must share their prefix": other_prefix,
+    "Two grids are the same": twice_the_same,
+    "A budget under which no policy can finish": hopeless_budget,
+    "An id that belongs to an official suite": under_another_name,
+}
+
+
+@pytest.mark.parametrize("said", sorted(BROKEN_RULES))
+def test_a_suite_that_breaks_the_taxonomy_is_refused(
+    explorer: Path, visit: Callable[..., "Page"], custom: Path, tmp_path: Path, said: str
 ) -> None:
-    """No trial is shown under another kind's name, and the second of a kind can be reached."""
-    from wayproof.cli import main
-    from wayproof.recovery.suite import suite_path
+    """The page names the rule and the line, however well the manifest was mended."""
+    edit = BROKEN_RULES[said]
+    source = custom
+    if edit is under_another_name:
+        from tools import samples
 
-    records = [json.loads(line) for line in suite_path("wfrb-v0").read_text("utf-8").splitlines()]
-    only_collisions(records)
-    suite = tmp_path / "suite.jsonl"
-    suite.write_bytes(b"".join(canonical_bytes(record) + b"\n" for record in records))
-    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "run")]) == 0
-    page = visit(explorer)
-    choose(page, "kind", "premature_end")
-    assert "Everything that was checked holds." in checked(page, bundle_files(tmp_path / "run"))
-    page.click("#watch-given")
-    kinds = page.locator('input[name="kind"]')
-    assert [kind.get_attribute("value") for kind in kinds.all()] == ["collision"]
-    assert kinds.first.is_checked()
-    page.select_option("#grid", "1")
-    assert kinds.count() == 2
-    page.locator("#kinds label").nth(1).click()
-    assert "-two" in page.inner_text("#kinds label:has(:checked)")
-    page.click("#jump-last")
-    assert "collision" in page.inner_text("#ledger")
+        source = samples.recovery_bundle(tmp_path, "explorer-sample")
+    forged = mended_manifest(edited(source, tmp_path / "forged", "suite.jsonl", edit))
+    shown = checked(visit(explorer), bundle_files(forged))
+    assert said in shown
+    assert "suite.jsonl:" in shown
 
 
 def test_a_click_beside_the_board_spends_nothing(
