@@ -227,6 +227,70 @@ def test_usage_is_an_event_once_a_message(write_log: WriteLog) -> None:
     assert kinds == ["Prompt", "Answer", "Call", "Usage", "Result", "Answer", "Usage"]
 
 
+def _codex(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    return {"timestamp": "2026-02-03T10:00:00Z", "type": kind, "payload": payload}
+
+
+def _codex_tokens(total: int, last: int) -> dict[str, Any]:
+    counts = {"cached_input_tokens": 1, "output_tokens": 9}
+    return _codex("event_msg", {"type": "token_count", "info": {
+        "total_token_usage": counts | {"input_tokens": total},
+        "last_token_usage": counts | {"input_tokens": last}}})  # fmt: skip
+
+
+def _span(operation: str) -> dict[str, Any]:
+    said = {"gen_ai.operation.name": {"stringValue": operation},
+            "gen_ai.usage.input_tokens": {"intValue": "8"},
+            "gen_ai.usage.output_tokens": {"intValue": 9}}  # fmt: skip
+    attributes = [{"key": key, "value": value} for key, value in said.items()]
+    return {"traceId": "t", "spanId": operation, "attributes": attributes}
+
+
+USED: list[tuple[str, list[dict[str, Any]], list[tuple[int | None, int | None, int | None]]]] = [
+    # a count is written again when only the rate limits have changed
+    ("codex", [_codex("session_meta", {"id": "s", "cwd": "/r"}), _codex_tokens(5, 5),
+               _codex_tokens(5, 5), _codex_tokens(12, 7)], [(5, 1, 9), (7, 1, 9)]),
+    ("codex-exec", [{"type": "thread.started", "thread_id": "x"},
+                    {"type": "turn.completed", "usage": {"input_tokens": 5, "output_tokens": 9}}],
+     [(5, None, 9)]),
+    # thoughts are counted apart; a message that is written again counts once
+    ("gemini", [{"sessionId": "g", "projectHash": "h"},
+                {"id": "1", "type": "gemini", "content": "", "tokens": {"input": 1, "output": 1}},
+                {"id": "1", "type": "gemini", "content": "so",
+                 "tokens": {"input": 5, "output": 6, "cached": 2, "thoughts": 3}}], [(5, 2, 9)]),
+    ("atif", [{"schema_version": "ATIF-v1.4", "agent": {"name": "a"}, "steps": [
+        {"step_id": 1, "source": "agent", "message": "so",
+         "metrics": {"prompt_tokens": 5, "completion_tokens": 9, "cached_tokens": 1}}]}],
+     [(5, 1, 9)]),
+    ("mini-swe-agent", [{"trajectory_format": "mini-swe-agent-1.1", "messages": [
+        {"role": "assistant", "content": "so", "extra": {"response": {"usage": {
+            "prompt_tokens": 5, "completion_tokens": 9,
+            "prompt_tokens_details": {"cached_tokens": 1}}}}}]}], [(5, 1, 9)]),
+    # an agent's span repeats the sum of its requests
+    ("otlp", [{"resourceSpans": [{"scopeSpans": [{"spans": [_span("chat"),
+                                                            _span("invoke_agent")]}]}]}],
+     [(8, None, 9)]),
+    ("inspect", [{"eval": {}, "samples": [{"id": "1", "events": [{"event": "model", "output": {
+        "usage": {"input_tokens": 3, "input_tokens_cache_read": 2, "output_tokens": 9,
+                  "total_tokens": 14}}}]}]}], [(5, 2, 9)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "records", "expected"), USED)
+def test_usage_of_other_formats(
+    name: str,
+    records: list[dict[str, Any]],
+    expected: list[tuple[int | None, int | None, int | None]],
+    write_log: WriteLog,
+) -> None:
+    """Tokens read (cached ones included), cached, and written, once a message or turn."""
+    listing = Listing()
+    source = Source(write_log(*records), problems=Problems())
+    assert read_log(source, Sessions(lambda _: [listing])) == name
+    used = [one for one in listing.events if isinstance(one, Usage)]
+    assert [(one.input_tokens, one.cached_tokens, one.output_tokens) for one in used] == expected
+
+
 # -- a format is one module and one row -----------------------------------------------------
 
 

@@ -75,6 +75,7 @@ SECTIONS = (
                 "report/explorer",
                 "How do I watch a recovery, or check a bundle without installing anything?",
             ),
+            Page("capture/adding-a-format", "How do I have another agent's logs read?"),
             Page("capture/trec", "How do I score a ranked list, or hand tasks to trec_eval?"),
             Page("recovery/reproducibility", "How do I get the published bytes again?"),
             Page("errors", "What does this message mean, and how do I mend its cause?"),

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from wayproof.capture.lines import Source, clean_json
+from wayproof.capture.session import MAIN_THREAD, Usage
 
 __all__ = [
     "ABSENT",
@@ -20,6 +21,7 @@ __all__ = [
     "inner_json",
     "is_document",
     "text_of",
+    "used",
     "word",
 ]
 
@@ -153,6 +155,44 @@ def text_of(content: Any) -> str:
         text = content.get("text")
         return text if isinstance(text, str) else ""
     return ""
+
+
+def used(
+    line: int,
+    counts: Mapping[str, Any],
+    names: tuple[str, str, str],
+    *,
+    at_ms: float | None = None,
+    thread: str = MAIN_THREAD,
+) -> Usage | None:
+    """Return a message's usage from a mapping of counts; None where it has none.
+
+    Parameters
+    ----------
+    line
+        Where the message stands.
+    counts
+        The log's own record.
+    names
+        Its names of the tokens read, of those that came from a cache, and of those written.
+    """
+    read, cached, written = (_count(counts.get(name)) for name in names)
+    if read is None and written is None:
+        return None
+    return Usage(
+        input_tokens=read,
+        cached_tokens=cached,
+        output_tokens=written,
+        line=line,
+        at_ms=at_ms,
+        thread=thread,
+    )
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if value >= 0 else None
 
 
 # -- the head -------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, inner_json, text_of
+from wayproof.capture.adapter import Format, Head, inner_json, text_of, used
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
@@ -128,6 +128,12 @@ class _Steps:
             for call in calls:
                 feed(call)
             self._results(number, step, calls, thread, depth)
+            counts = step.get("metrics")
+            names = ("prompt_tokens", "cached_tokens", "completion_tokens")
+            if isinstance(counts, dict):
+                usage = used(number, counts, names, at_ms=time_ms, thread=thread)
+                if usage is not None:
+                    feed(usage)
 
     def _results(
         self, number: int, step: dict[str, Any], calls: list[Call], thread: str, depth: int

@@ -24,6 +24,7 @@ from wayproof.capture.adapter import (
     inner_json,
     is_document,
     text_of,
+    used,
     word,
 )
 from wayproof.capture.clock import at_ms
@@ -105,6 +106,7 @@ class _Item(msgspec.Struct):
     aggregated_output: Raw = ABSENT
     formatted_output: Raw = ABSENT
     new_thread_id: str | None = None
+    info: Raw = ABSENT
 
 
 class _Document(msgspec.Struct):
@@ -169,6 +171,7 @@ class _Reader:
         self._cwd: str | None = None
         self._last_prompt: str | None = None
         self._spawned: dict[str, str] = {}
+        self._total: Any = None
 
     @property
     def _main(self) -> bool:
@@ -367,6 +370,19 @@ class _Reader:
             Result(call_id=call_id, line=number, outcome=Outcome(ok=ok), thread=self._thread)
         )
 
+    def _tokens(self, number: int, item: _Item, time_ms: float | None) -> None:
+        """Take a count of tokens; it is repeated when only the rate limits have changed."""
+        info = decoded(item.info)
+        total = info.get("total_token_usage") if isinstance(info, Mapping) else None
+        last = info.get("last_token_usage") if isinstance(info, Mapping) else None
+        if not isinstance(last, Mapping) or (total is not None and total == self._total):
+            return
+        self._total = total
+        names = ("input_tokens", "cached_input_tokens", "output_tokens")
+        usage = used(number, last, names, at_ms=time_ms, thread=self._thread)
+        if usage is not None:
+            self.session.feed(usage)
+
     def _aborted(self, number: int, item: _Item, time_ms: float | None) -> None:  # noqa: ARG002
         message = text_of(decoded(item.message))
         if item.type == "error" and self._main:
@@ -386,6 +402,7 @@ _HANDLERS = {
     "exec_command_end": _Reader._command_end,  # noqa: SLF001
     "web_search_call": _Reader._search,  # noqa: SLF001
     "error": _Reader._aborted,  # noqa: SLF001
+    "token_count": _Reader._tokens,  # noqa: SLF001
 }
 
 

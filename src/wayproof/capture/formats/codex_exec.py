@@ -13,6 +13,7 @@ from wayproof.capture.adapter import (
     decoded,
     inner_json,
     text_of,
+    used,
     word,
 )
 from wayproof.capture.lines import Source
@@ -73,6 +74,7 @@ class _Line(msgspec.Struct):
     item: _Item | None = None
     error: Raw = ABSENT
     message: Raw = ABSENT
+    usage: Raw = ABSENT
 
 
 _line = msgspec.json.Decoder(_Line)
@@ -132,6 +134,12 @@ class _Reader:
                 said = said.get("message")
             text = said if isinstance(said, str) else "turn failed"
             self._current().feed(Failure(error=first_line(text), line=number))
+        elif line.type == "turn.completed":
+            counts = decoded(line.usage)
+            names = ("input_tokens", "cached_input_tokens", "output_tokens")
+            usage = used(number, counts, names) if isinstance(counts, Mapping) else None
+            if usage is not None:
+                self._current().feed(usage)
         elif line.item is not None and line.type.startswith("item."):
             self._item(number, line.item, completed=line.type == "item.completed")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, is_document, text_of, used, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
@@ -26,6 +26,7 @@ from wayproof.capture.session import (
     Prompt,
     Result,
     Spawn,
+    Usage,
 )
 from wayproof.capture.sessions import Delegations, Session, Sessions
 
@@ -204,7 +205,7 @@ class _Replay:
 
 def _reduced(message: dict[str, Any]) -> dict[str, Any]:
     """Keep what events need: long outputs are not held while the replay goes on."""
-    names = ("type", "content", "timestamp")
+    names = ("type", "content", "timestamp", "tokens")
     kept: dict[str, Any] = {name: message[name] for name in names if name in message}
     calls = message.get("toolCalls")
     if isinstance(calls, list):
@@ -262,8 +263,21 @@ def _events(number: int, message: dict[str, Any], thread: str) -> Iterator[Any]:
         for place, call in enumerate(calls):
             if call["ended"]:
                 yield _result(number, place, call, thread)
+        yield from _tokens(number, message.get("tokens"), time_ms, thread)
     elif kind == "error" and thread == MAIN_THREAD:
         yield Failure(error=first_line(text), line=number)
+
+
+def _tokens(number: int, counts: Any, time_ms: float | None, thread: str) -> Iterator[Usage]:
+    if not isinstance(counts, Mapping):
+        return
+    usage = used(number, counts, ("input", "cached", "output"), at_ms=time_ms, thread=thread)
+    thoughts = counts.get("thoughts")
+    if usage is not None and usage.output_tokens is not None and isinstance(thoughts, int):
+        # Thoughts are counted beside the output.
+        usage = msgspec.structs.replace(usage, output_tokens=usage.output_tokens + thoughts)
+    if usage is not None:
+        yield usage
 
 
 def _name(number: int, place: int, call: dict[str, Any]) -> str:

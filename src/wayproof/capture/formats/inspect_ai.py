@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Raw
 
-from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, decoded, text_of
+from wayproof.capture.adapter import ABSENT, BAD_JSON, Format, Head, decoded, text_of, used
 from wayproof.capture.clock import at_ms
 from wayproof.capture.lines import Source, clean_json
 from wayproof.capture.results import first_line
@@ -303,6 +303,20 @@ class _Events:
             if text.strip() and not message.get("tool_calls"):
                 time_ms = at_ms(event.get("completed")) or at_ms(event.get("timestamp"))
                 self._session.feed(Answer(text=text, line=number, at_ms=time_ms, thread=thread))
+
+        counts = output.get("usage") if isinstance(output, dict) else None
+        if isinstance(counts, dict):
+            self._tokens(number, counts, thread)
+
+    def _tokens(self, number: int, counts: dict[str, Any], thread: str) -> None:
+        total, written = counts.get("total_tokens"), counts.get("output_tokens")
+        if isinstance(total, int) and isinstance(written, int):
+            # Whether input_tokens has the cached ones in it differs by provider.
+            counts = counts | {"input_tokens": total - written}
+        names = ("input_tokens", "input_tokens_cache_read", "output_tokens")
+        usage = used(number, counts, names, thread=thread)
+        if usage is not None:
+            self._session.feed(usage)
 
     def _tool(self, number: int, event: dict[str, Any], thread: str, depth: int) -> None:
         name, call_id = event.get("function"), event.get("id")

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, inner_json, text_of, word
+from wayproof.capture.adapter import Format, Head, inner_json, text_of, used, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
@@ -144,12 +144,24 @@ class _Messages:
         time_ms = at_ms(extra.get("timestamp") or message.get("timestamp"))
         text = text_of(message.get("content"))
         if role == "assistant":
+            self._tokens(number, extra.get("response"), time_ms)
             self._assistant(number, text, extra, message.get("tool_calls"), time_ms)
         elif self._waiting and role in {"user", "tool", "exit"}:
             self._observation(number, message, text, extra, time_ms)
         elif role == "user" and not self._prompted:
             self._prompted = True
             self._feed(Prompt(text=_task(text), line=number, at_ms=time_ms))
+
+    def _tokens(self, number: int, response: Any, time_ms: float | None) -> None:
+        counts = response.get("usage") if isinstance(response, dict) else None
+        if not isinstance(counts, dict):
+            return
+        details = counts.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else None
+        names = ("prompt_tokens", "cached", "completion_tokens")
+        usage = used(number, counts | {"cached": cached}, names, at_ms=time_ms)
+        if usage is not None:
+            self._feed(usage)
 
     def _assistant(
         self,

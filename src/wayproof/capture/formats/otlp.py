@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, inner_json, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, inner_json, is_document, text_of, used, word
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
@@ -156,6 +156,7 @@ class _Seen(msgspec.Struct, kw_only=True):
     version: str | None
     call_id: str | None = None
     asked: dict[str, Any] = {}
+    tokens: dict[str, Any] = {}
 
 
 def claims(head: Head) -> bool:
@@ -276,7 +277,21 @@ def _seen(span: _Span, number: int, order: int, version: str | None) -> _Seen | 
         version=version,
         call_id=word(attributes.get("gen_ai.tool.call.id")) or None,
         asked=_asked(attributes.get("gen_ai.output.messages")),
+        tokens=_tokens(attributes),
     )
+
+
+_TOKENS = {
+    "input": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+    "cached": ("gen_ai.usage.cache_read.input_tokens",),
+    "output": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+}
+
+
+def _tokens(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: attributes[key] for name, keys in _TOKENS.items() for key in keys if key in attributes
+    }
 
 
 def _asked(value: Any) -> dict[str, Any]:
@@ -377,6 +392,11 @@ class _Conversation:
             yield Prompt(text=said, line=span.line, at_ms=_ms(span.start_ns), thread=thread)
         if span.answer and span.operation != "invoke_agent":
             yield Answer(text=span.answer, line=span.line, at_ms=_ms(span.end_ns), thread=thread)
+        if span.operation != "invoke_agent":  # which repeats the sum of its requests
+            names = ("input", "cached", "output")
+            usage = used(span.line, span.tokens, names, at_ms=_ms(span.end_ns), thread=thread)
+            if usage is not None:
+                yield usage
 
     _first_prompt = True
 
