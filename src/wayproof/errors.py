@@ -92,7 +92,7 @@ class LocatedError(WayproofError):
         Parameters
         ----------
         spelled
-            Says how the reader writes a setting: ``--policy`` for ``policies``.
+            Says how the reader writes a setting.
         """
 
         def named(text: str) -> str:

@@ -397,7 +397,7 @@ def read_document(path: Path) -> Any:
             "document is too large",
             file=shown_name(path),
             expected=f"at most {MAX_DOCUMENT_BYTES} bytes",
-            mend="`wayproof fitness score` reads files of any size, line by line",
+            mend="tasks and packets as separate files may have any size",
         )
     try:
         return strict_value(data.removeprefix(_BOM))

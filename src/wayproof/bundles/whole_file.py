@@ -38,13 +38,13 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise OutputError(
             "is not a regular file, so it is not replaced",
             file=str(path),
-            mend="choose another --out",
+            mend="choose another {out}",
         )
     if not overwrite:
         raise OutputError(
             "already exists; nothing was written",
             file=str(path),
-            mend="choose another --out, or say --overwrite",
+            mend="choose another {out}, or set {overwrite}",
         )
 
 

@@ -6,8 +6,8 @@ that an interrupted run leaves nothing that looks like a result:
 
 * ``.NAME.wayproof-partial-XXXX``: being written, or left behind by a killed run. No reader accepts
   it, and the next run to the same place sweeps it away once nobody holds its lock.
-* ``.NAME.wayproof-previous``: the folder that ``--overwrite`` moved aside. It is put back if the
-  run dies between the two renames.
+* ``.NAME.wayproof-previous``: the folder that was there before. It is put back if the run
+  dies between the two renames.
 
 The manifest is the only file that may hold times, host and versions. Files are not
 forced to disk one by one: after a power cut the digests tell what is whole.
@@ -156,11 +156,11 @@ class BundleWriter:
             raise OutputError(
                 "the folder to write into doesn't exist",
                 file=str(Path(self._shown).parent),
-                mend="make it first, or choose another --out",
+                mend="make it first, or choose another {out}",
             )
         if not _is_result_name(out.name):
             raise OutputError(
-                "not a name for a result", file=self._shown, mend="choose another --out"
+                "not a name for a result", file=self._shown, mend="choose another {out}"
             )
         refuse_inside_bundle(parent, self._shown)
         if self._previous.exists() and not os.path.lexists(out):
@@ -184,7 +184,7 @@ class BundleWriter:
             raise OutputError(
                 "already exists; nothing was written",
                 file=self._shown,
-                mend="choose another --out, or say --overwrite",
+                mend="choose another {out}, or set {overwrite}",
             )
         surplus = _surplus(self._out, self._kind.name)
         if surplus is not None:
@@ -193,7 +193,7 @@ class BundleWriter:
                 file=self._shown,
                 expected=f"a {self._kind.name} bundle with its own files alone, or an empty folder",
                 found=surplus,
-                mend="choose another --out",
+                mend="choose another {out}",
             )
 
     @property
@@ -338,7 +338,7 @@ def refuse_inside_bundle(folder: Path, shown: str) -> None:
     raise OutputError(
         "lies inside a bundle, which would not be whole any more",
         file=shown,
-        mend="choose another --out",
+        mend="choose another {out}",
     )
 
 

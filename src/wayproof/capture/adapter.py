@@ -54,7 +54,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     name
-        What ``--format`` takes.
+        The name that a caller asks for it by.
     title
         What people call it.
     files

@@ -24,7 +24,7 @@ _DRIVE = re.compile(r"[A-Za-z]:/")
 
 
 class PathMap(msgspec.Struct, frozen=True):
-    """``--map FROM=TO``: paths below ``source`` are taken to lie below ``target``.
+    """Paths below ``source`` are taken to lie below ``target``.
 
     An empty target is the repository root itself.
     """
@@ -52,7 +52,7 @@ def parse_map(text: str) -> PathMap:
     if not equals or not source:
         raise InputError(
             "not a path mapping",
-            field="--map",
+            setting="maps",
             expected="FROM=TO, like /testbed= or /workspace/app=/home/me/app",
             found=text,
         )

@@ -15,7 +15,7 @@ __all__ = ["Matched", "TaskKey", "match", "parse_task_key", "read_sidecar", "rea
 
 
 class TaskKey(msgspec.Struct, frozen=True):
-    """``--task-id-from``: ``session``, ``file``, or a regular expression over the prompt."""
+    """Where a session's task id is read: ``session``, ``file``, or a pattern over the prompt."""
 
     kind: str
     pattern: str | None = None
@@ -57,7 +57,7 @@ def parse_task_key(text: str) -> TaskKey:
     if not pattern:
         raise InputError(
             "not a source of task ids",
-            field="--task-id-from",
+            setting="task_id_from",
             expected="session, file or prompt:REGEX",
             found=text,
         )
@@ -65,7 +65,7 @@ def parse_task_key(text: str) -> TaskKey:
         re.compile(pattern)
     except re.error as error:
         raise InputError(
-            "not a regular expression", field="--task-id-from", found=f"{pattern}: {error}"
+            "not a regular expression", setting="task_id_from", found=f"{pattern}: {error}"
         ) from None
     return TaskKey("prompt", pattern)
 

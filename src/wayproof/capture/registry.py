@@ -76,14 +76,14 @@ def detect(source: Source) -> str | None:
         raise InputError(
             "these are TREC relevance judgments, which make tasks and not packets",
             file=source.name,
-            mend="wayproof capture trec-import QRELS --out tasks.jsonl",
+            mend="they make tasks, not packets: read them with TREC import",
         )
     raise InputError(
         "no known log format",
         file=source.name,
         expected=f"one of {', '.join(FORMATS)}",
         found=_described(head),
-        mend="see 'wayproof capture formats', and --format to say which one it is",
+        mend="say which one it is with {format}",
     )
 
 

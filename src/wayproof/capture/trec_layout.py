@@ -33,7 +33,7 @@ __all__ = ["Placed", "Role", "place"]
 
 Role = Literal["qrels", "run"]
 _HEAD_LINES = 1000
-_MEND = "say which it is: --qrels FILE or --run FILE"
+_MEND = "say which it is with {qrels} or {run}"
 
 
 class Placed(msgspec.Struct, frozen=True):

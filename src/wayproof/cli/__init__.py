@@ -65,7 +65,9 @@ EXIT_STATUS_HELP = (
 
 
 _FLAGS = {
+    "maps": "--map",
     "policies": "--policy",
+    "policy_seeds": "--seeds",
 }
 """Settings whose flag isn't their own name."""
 

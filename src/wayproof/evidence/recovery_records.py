@@ -237,5 +237,5 @@ class Result(Record, frozen=True):
 
 
 def trial_id(policy: str, scenario_id: str, policy_seed: int) -> str:
-    """Name of one trial, as errors and ``replay --trial`` spell it."""
+    """Name of one trial, as errors spell it and a replay takes it."""
     return f"{policy}/{scenario_id}/{policy_seed}"

@@ -198,6 +198,6 @@ def _ignored(job: Job, packet: PacketLine) -> int:
             field="task_id",
             expected="an id from the tasks file",
             found=quoted(packet.task_id),
-            mend="add the task, or pass --ignore-unknown to set such packets aside",
+            mend="add the task, or set {ignore_unknown} to put such packets aside",
         )
     return 1

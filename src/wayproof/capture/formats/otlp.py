@@ -54,7 +54,7 @@ FORMAT = Format(
             "Arguments, results and prompts are there only with content capture on; without it "
             "the first contact is null (arguments_not_logged)."
         ),
-        "No working directory: say --repo-root where tools were given absolute paths.",
+        "No working directory: ids need the repository root where paths are absolute.",
     ),
 )
 

@@ -29,7 +29,7 @@ FORMAT = Format(
     },
     limits=(
         "A ranked list has no command: first contact is null (ranked_list).",
-        "MS MARCO's three columns and JSON are read by wayproof trec import.",
+        "MS MARCO's three columns and JSON are read by TREC import.",
     ),
 )
 
