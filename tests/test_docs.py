@@ -22,7 +22,7 @@ PAGES = examples.pages(ROOT)
 WITH_SESSIONS = [path for path in PAGES if examples.sessions_in(path.read_text("utf-8"))]
 
 # Rooms whose messages docs/errors.md explains.
-EXPLAINED_ROOMS = ("fitness", "bundles/", "strict_json.py", "parallel/pool.py", "cli/verify.py")
+EXPLAINED_ROOMS = ("fitness", "bundles/", "strict_json.py", "lines.py", "parallel/pool.py")
 
 
 def _named(path: Path) -> str:

@@ -8,12 +8,12 @@ against each other).
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
+from wayproof.decoder_errors import NOWHERE, fault_in, value_at
 from wayproof.errors import InputError
 from wayproof.text import quoted
 
@@ -110,27 +110,22 @@ def decode_record_line(line: bytes, decoder: "msgspec.json.Decoder[_R]") -> _R:
 
 
 def _not_a_record(line: bytes, message: str) -> InputError:
-    """Take msgspec's message apart: "Expected `int`, got `str` - at `$.steps[3].spent`"."""
-    problem, _, path = message.partition(" - at `$")
-    path = path.rstrip("`")
-    typed = problem.startswith("Expected ")
+    fault = fault_in(message)
     return InputError(
-        "not a valid record" if typed else f"not a valid record: {problem}",
-        field=path.lstrip(".") or None,
-        expected=problem.removeprefix("Expected ").partition(", got ")[0] if typed else None,
-        found=_shown_at(line, path),
+        "not a valid record" if fault.expected else f"not a valid record: {fault.problem}",
+        field=fault.path or None,
+        expected=fault.expected,
+        found=_shown_at(line, fault.path),
     )
 
 
 def _shown_at(line: bytes, path: str) -> str:
     """Show the value at a path of a JSON text; what isn't JSON is said to be none."""
     try:
-        value = msgspec.json.decode(line)
-        for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
-            value = value[key] if key else value[int(index)]
-    except (msgspec.MsgspecError, RecursionError, LookupError, TypeError, ValueError):
-        return quoted(line[:60].decode("utf-8", "replace"))
-    return quoted(value)
+        value = value_at(msgspec.json.decode(line), path)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        value = NOWHERE
+    return quoted(line[:60].decode("utf-8", "replace") if value is NOWHERE else value)
 
 
 def sha256_hex(data: bytes) -> str:

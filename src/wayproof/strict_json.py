@@ -1,100 +1,38 @@
-"""JSON from outside: files, lines and documents, read strictly and within bounds.
+"""JSON from outside: values, lines and documents, read strictly and within bounds.
 
 The fast path is msgspec's typed decoder. When it refuses something, :func:`explain_line`
 reads the same bytes again, slowly, to say exactly what is wrong. Documents (cases,
 benchmarks) are small, so they take the strict path at once.
 """
 
-import contextlib
-import functools
-import gzip
 import json
-import math
-import re
-import sys
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
+from wayproof.decoder_errors import NOWHERE, fault_in, json_words, value_at
 from wayproof.errors import InputError
+from wayproof.lines import BOM, open_input, shown_name
 from wayproof.text import quoted
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
-    "MAX_LINE_BYTES",
-    "STDIN_NAME",
-    "blocks",
     "convert_typed",
     "explain_line",
     "has_duplicate_key",
-    "is_compressed",
-    "line_too_long",
-    "open_input",
     "plain_mapping",
     "read_document",
-    "read_lines",
     "refuse_unsafe_numbers",
-    "shown_name",
     "strict_value",
 ]
-
-MAX_LINE_BYTES = 64 << 20
-"""A longer line, after decompression, is refused."""
 
 MAX_DOCUMENT_BYTES = 1 << 30
 """A larger document, after decompression, is refused."""
 
-STDIN_NAME = "-"
-_BLOCK_BYTES = 1 << 20
-_GZIP_MAGIC = b"\x1f\x8b"
-_BOM = b"\xef\xbb\xbf"
-_TYPE_ERROR = re.compile(r"^(?P<problem>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _T = TypeVar("_T")
-
-
-def shown_name(path: Path) -> str:
-    """Return the name that messages use for an input: ``<stdin>`` for ``-``."""
-    return "<stdin>" if str(path) == STDIN_NAME else str(path)
-
-
-@contextlib.contextmanager
-def open_input(path: Path) -> Iterator[BinaryIO]:
-    """Open a plain or gzip-compressed file, or standard input for ``-``.
-
-    Compression is told from the first two bytes, not from the name.
-
-    Raises
-    ------
-    InputError
-        When the file can't be read, or its gzip stream is damaged or cut short.
-    """
-    name = shown_name(path)
-    try:
-        with contextlib.ExitStack() as stack:
-            raw: Any
-            if str(path) != STDIN_NAME:
-                raw = stack.enter_context(path.open("rb"))
-            elif sys.stdin is None:
-                raise InputError("standard input is closed", file=name)
-            else:
-                raw = sys.stdin.buffer
-            if raw.peek(2)[:2] == _GZIP_MAGIC:
-                yield stack.enter_context(gzip.GzipFile(fileobj=raw))  # type: ignore[misc]
-            else:
-                yield raw
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError("damaged gzip data", file=name, found=str(error)) from None
-    except OSError as error:
-        raise InputError("can't be read", file=name, found=error.strerror or str(error)) from None
-
-
-def is_compressed(stream: BinaryIO) -> bool:
-    """Tell whether :func:`open_input` found a gzip file and decompresses it."""
-    return isinstance(stream, gzip.GzipFile)
 
 
 def refuse_unsafe_numbers(value: Any, field: str) -> None:
@@ -108,54 +46,6 @@ def refuse_unsafe_numbers(value: Any, field: str) -> None:
             waiting += one
         elif isinstance(one, (int, float)) and not abs(one) <= MAX_SAFE_INTEGER:
             raise _beyond(str(one), field)
-
-
-def blocks(stream: BinaryIO, limit_bytes: int | None = None) -> Iterator[bytes]:
-    """Read ``stream`` in blocks of 1 MiB, at most ``limit_bytes`` in all."""
-    left = math.inf if limit_bytes is None else limit_bytes
-    while left > 0 and (block := stream.read(int(min(_BLOCK_BYTES, left)))):
-        left -= len(block)
-        yield block
-
-
-def read_lines(
-    stream: BinaryIO, start: int = 0, end: int | None = None
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset in bytes, line without its LF or CR LF) up to the offset ``end``.
-
-    ``stream`` stands at the offset ``start``, which is the beginning of a line. Blank
-    lines are passed over, and so is a byte-order mark at the start of the file.
-
-    Raises
-    ------
-    InputError
-        For a line over :data:`MAX_LINE_BYTES`; its ``index`` names the byte offset.
-    """
-    offset = start
-    readline = functools.partial(stream.readline, MAX_LINE_BYTES + 2)
-    for line in iter(readline, b""):
-        at = offset
-        offset += len(line)
-        if at == 0 and line.startswith(_BOM):
-            line = line[len(_BOM) :]  # noqa: PLW2901 - the line without its mark
-            at = len(_BOM)
-        content = line.rstrip(b"\r\n")
-        if len(content) > MAX_LINE_BYTES:
-            raise line_too_long(at)
-        if content and not content.isspace():
-            yield at, content
-        if end is not None and offset >= end:
-            return
-
-
-def line_too_long(offset: int) -> InputError:
-    """Say that the line that starts at ``offset`` is over the limit."""
-    return InputError(
-        "line is too long",
-        index=f"byte {offset}",
-        expected=f"at most {MAX_LINE_BYTES} bytes",
-        mend="is this a JSON Lines file, with one record a line?",
-    )
 
 
 # -- strict reading -------------------------------------------------------------------
@@ -322,50 +212,24 @@ def convert_typed(value: Any, kind: type[_T], *, prefix: str = "") -> _T:
 
 
 def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> InputError:
-    match = _TYPE_ERROR.match(str(error))
-    problem = match["problem"] if match else str(error)
-    path = (match["path"] or "$") if match else "$"
-    found_at = _walk(value, path)
-    field = prefix + (path[1:] if prefix else path[1:].lstrip("."))
-    missing = re.search(r"missing required field `([^`]+)`", problem)
-    if missing:
-        field = f"{field}.{missing[1]}" if field else missing[1]
+    fault = fault_in(str(error))
+    field = fault.field
+    if prefix:
+        dot = "" if field is None or field.startswith("[") else "."
+        field = f"{prefix}{dot}{field or ''}"
+    if fault.missing is not None:
         return InputError("required field is missing", field=field)
-    kinds = re.match(r"Expected (?P<expected>.+), got `(?P<got>[^`]+)`$", problem)
-    bounds = re.match(r"Expected (?P<expected>.+)$", problem)
-    expected = kinds["expected"] if kinds else (bounds["expected"] if bounds else problem)
-    got = kinds["got"] if kinds else None
-    shown = quoted(found_at) if found_at is not _NOWHERE else None
+    found_at = value_at(value, fault.path)
+    shown = None if found_at is NOWHERE else quoted(found_at)
+    got = fault.got
     if got is not None and not (shown or "").startswith((got, "a list", "an object")):
-        shown = _json_words(got) if shown is None else f"{_json_words(got)} {shown}"
+        shown = json_words(got) if shown is None else f"{json_words(got)} {shown}"
     return InputError(
-        "wrong type" if kinds else "value out of range",
-        field=field or None,
-        expected=_json_words(expected),
+        "wrong type" if got is not None else "value out of range",
+        field=field,
+        expected=json_words(fault.problem if fault.expected is None else fault.expected),
         found=shown,
     )
-
-
-# msgspec speaks of Python's types; the files hold JSON's.
-_WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-
-
-def _json_words(text: str) -> str:
-    words = re.sub(r"[a-z]+", lambda word: _WORDS.get(word[0], word[0]), text.replace("`", ""))
-    return words.replace(" | ", " or ")
-
-
-_NOWHERE = object()
-
-
-def _walk(value: Any, path: str) -> Any:
-    """Follow msgspec's error path (``$.rows[1].title``, ``$[...]`` for a key) to its value."""
-    for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path):
-        try:
-            value = value[name] if name else value[int(index)]
-        except (KeyError, IndexError, TypeError):
-            return _NOWHERE
-    return _NOWHERE if "[...]" in path else value
 
 
 def explain_line(line: bytes, kind: type[Any]) -> InputError:
@@ -400,6 +264,6 @@ def read_document(path: Path) -> Any:
             mend="tasks and packets as separate files may have any size",
         )
     try:
-        return strict_value(data.removeprefix(_BOM))
+        return strict_value(data.removeprefix(BOM))
     except InputError as error:
         raise error.at(file=shown_name(path)) from None

@@ -20,7 +20,7 @@ from capture.capture_logs import (
     packets_of,
 )
 from wayproof.capture import Problems
-from wayproof.capture.lines import MAX_LINE_BYTES, clean_json
+from wayproof.capture.lines import clean_json
 from wayproof.cli import main
 
 GOOD: list[Any] = [
@@ -290,8 +290,7 @@ def test_a_line_beyond_the_limit_is_skipped(
     write_log: WriteLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such a line is never held; it is named, and the next one is read."""
-    monkeypatch.setattr("wayproof.capture.lines.MAX_LINE_BYTES", 5000)
-    assert MAX_LINE_BYTES == 256 << 20
+    monkeypatch.setattr("wayproof.capture.lines.MAX_LOG_LINE_BYTES", 5000)
     _read(write_log(*_lines()[:2], "x" * 20_000, *_lines()[2:]), bad=1)
 
 

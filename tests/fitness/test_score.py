@@ -359,7 +359,7 @@ def test_the_first_bad_line_is_named_whatever_comes_after(tmp_path: Path) -> Non
 
 def test_a_line_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit holds after decompression, so that a small file can't fill the memory."""
-    monkeypatch.setattr("wayproof.strict_json.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("wayproof.lines.MAX_LINE_BYTES", 1000)
     line = json.dumps({"task_id": "a", "summary": "x" * 2000}).encode()
     (tmp_path / "p.gz").write_bytes(gzip.compress(line))
     tasks = write_lines(tmp_path / "t.jsonl", [{"task_id": "a"}])

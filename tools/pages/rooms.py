@@ -18,7 +18,7 @@ from tools.pages.markdown import table
 __all__ = ["Rooms", "body", "drawing", "read_rooms"]
 
 _PACKAGE = "wayproof"
-_GROUND = ("strict_json", "canonical", "errors", "text", "_version")
+_GROUND = ("strict_json", "canonical", "lines", "decoder_errors", "errors", "text", "_version")
 _BOX_W, _BOX_H, _GAP_X, _GAP_Y, _MARGIN = 104, 30, 26, 58, 14
 
 _INTRO = """\

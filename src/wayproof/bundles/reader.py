@@ -11,6 +11,7 @@ import msgspec
 from wayproof.bundles.kinds import BundleKind, kind_of
 from wayproof.bundles.manifest import Manifest, check_listing, read_manifest, verify_digests
 from wayproof.errors import InputError, IntegrityError
+from wayproof.lines import MAX_LINE_BYTES, line_too_long
 
 __all__ = [
     "Bundle",
@@ -154,6 +155,8 @@ class LineFile:
         self._ends = array("Q")
         at, find = 0, self._map.find
         while (end := find(b"\n", at)) >= 0:
+            if end - at > MAX_LINE_BYTES:
+                raise line_too_long(at).at(file=str(self.path), line=len(self._ends) + 1)
             self._ends.append(end)
             yield self._map[at:end]
             at = end + 1

@@ -20,19 +20,15 @@ from typing import Any, BinaryIO, TypeVar, cast
 import msgspec
 
 from wayproof.errors import InputError
+from wayproof.lines import BLOCK_BYTES, MAX_LOG_LINE_BYTES, is_too_long, raw_lines
 
 __all__ = [
-    "MAX_LINE_BYTES",
     "Problem",
     "Problems",
     "Source",
     "clean_json",
 ]
 
-MAX_LINE_BYTES = 256 << 20
-"""A longer line is skipped and named; it is never held in memory."""
-
-_BLOCK_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _T = TypeVar("_T")
@@ -110,7 +106,7 @@ class Source:
         """
         try:
             with (
-                self.path.open("rb", buffering=_BLOCK_BYTES) as file,
+                self.path.open("rb", buffering=BLOCK_BYTES) as file,
                 _decompressed(file, self.name) as plain,
             ):
                 yield _as_utf8(plain)
@@ -121,15 +117,14 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield (line number, bytes) of each line that isn't blank.
 
-        Lines over :data:`MAX_LINE_BYTES` are skipped and counted.
+        Lines over :data:`~wayproof.lines.MAX_LOG_LINE_BYTES` are skipped and counted.
         """
         with self.open() as file:
-            number = 0
-            while line := file.readline(MAX_LINE_BYTES):
-                number += 1
-                if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-                    self.bad(number, f"line is longer than {MAX_LINE_BYTES >> 20} MiB; skipped")
-                    _skip_line(file)
+            for number, line in enumerate(raw_lines(file, MAX_LOG_LINE_BYTES), 1):
+                if is_too_long(line, MAX_LOG_LINE_BYTES):
+                    self.bad(number, f"line is longer than {MAX_LOG_LINE_BYTES >> 20} MiB; skipped")
+                    if not line.endswith(b"\n"):
+                        _skip_line(file)
                     continue
                 if not line.isspace():
                     yield number, line
@@ -324,7 +319,7 @@ def _visible_damage(data: bytes, text: str) -> str:
 
 
 def _skip_line(file: BinaryIO) -> None:
-    while block := file.readline(_BLOCK_BYTES):
+    while block := file.readline(BLOCK_BYTES):
         if block.endswith(b"\n"):
             return
 
@@ -422,7 +417,7 @@ class _Recoded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            block = self._file.read(_BLOCK_BYTES)
+            block = self._file.read(BLOCK_BYTES)
             text = self._decoder.decode(block, final=not block)
             self._ready = text.encode("utf-8", "replace")
             if not block:

@@ -184,7 +184,8 @@ def _status(document: dict[str, Any]) -> int:
 def _evaluate_benchmark(args: argparse.Namespace) -> int:
     from wayproof.errors import InputError
     from wayproof.fitness import evaluate_benchmark
-    from wayproof.strict_json import read_document, shown_name
+    from wayproof.lines import shown_name
+    from wayproof.strict_json import read_document
 
     document = read_document(args.benchmark)
     try:

@@ -38,7 +38,8 @@ from wayproof.fitness.latency import latency_status
 from wayproof.fitness.packet import PACKET_FIELDS
 from wayproof.fitness.score import ScoreRequest, score
 from wayproof.fitness.task import TASK_FIELDS
-from wayproof.strict_json import convert_typed, read_lines, strict_value
+from wayproof.lines import evidence_lines, read_lines
+from wayproof.strict_json import convert_typed, strict_value
 from wayproof.text import quoted
 
 __all__ = ["check", "check_bundle", "check_rescored"]
@@ -162,16 +163,14 @@ def _check_results(folder: Path, suite: str) -> int:
 
 def _stored(path: Path) -> Iterator[tuple[_Place, TaskResult]]:
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in evidence_lines(file, str(path)):
             place = _Place(str(path), number, "")
             try:
-                result = decode_record_line(line.removesuffix(b"\n"), _decoder)
+                result = decode_record_line(line, _decoder)
             except InputError as error:
                 raise IntegrityError(
                     error.problem, file=str(path), line=number, found=error.found
                 ) from None
-            if not line.endswith(b"\n"):
-                raise IntegrityError("last line is cut short", file=str(path), line=number)
             if isinstance(result.error, dict):
                 _check_error_object(place, line)
             yield place._replace(task=f"task {quoted(result.task_id)}"), result
@@ -180,7 +179,7 @@ def _stored(path: Path) -> Iterator[tuple[_Place, TaskResult]]:
 def _check_error_object(place: _Place, line: bytes) -> None:
     """Check an error object: its keys are its own, and the typed decoder can't judge them."""
     try:
-        canonical = canonical_bytes(strict_value(line)) + b"\n"
+        canonical = canonical_bytes(strict_value(line))
     except InputError as error:
         raise IntegrityError(
             error.problem, file=place.file, line=place.line, field="error", found=error.found

@@ -16,9 +16,10 @@ from wayproof.fitness.packed import pack
 from wayproof.fitness.packet import Packet, PacketLine
 from wayproof.fitness.task import need_of
 from wayproof.fitness.task_index import TaskIndex, TaskReader
+from wayproof.lines import blocks
 from wayproof.parallel.backend import unit_folder
 from wayproof.parallel.external_sort import Run, SortingSpool
-from wayproof.strict_json import blocks, refuse_unsafe_numbers
+from wayproof.strict_json import refuse_unsafe_numbers
 from wayproof.text import quoted
 
 __all__ = [

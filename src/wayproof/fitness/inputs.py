@@ -8,21 +8,20 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from wayproof.errors import InputError
-from wayproof.strict_json import (
+from wayproof.lines import (
+    BLOCK_BYTES,
     MAX_LINE_BYTES,
     STDIN_NAME,
     blocks,
-    explain_line,
     is_compressed,
     line_too_long,
     open_input,
     read_lines,
     shown_name,
 )
+from wayproof.strict_json import explain_line
 
 __all__ = ["PlainFile", "decode_line", "each_line", "line_number_at", "plain_file"]
-
-_READ_BYTES = 1 << 20
 
 
 class PlainFile(NamedTuple):
@@ -72,7 +71,7 @@ def _copy_lines(stream: BinaryIO, copy: Path, shown: str) -> None:
             if newline >= 0:
                 line_start = size + newline + 1
             size += file.write(block)
-            if size - line_start > MAX_LINE_BYTES + _READ_BYTES:
+            if size - line_start > MAX_LINE_BYTES + BLOCK_BYTES:
                 raise line_too_long(line_start).at(file=shown)
 
 
@@ -88,7 +87,7 @@ def each_line(
     An :class:`InputError` from ``take`` gets the file's name and the line's number.
     """
     offset = start
-    with path.open("rb", buffering=_READ_BYTES) as file:
+    with path.open("rb", buffering=BLOCK_BYTES) as file:
         file.seek(start)
         try:
             for offset, line in read_lines(file, start, end):

@@ -49,10 +49,10 @@ from wayproof.fitness.chunks import (
 from wayproof.fitness.inputs import plain_file
 from wayproof.fitness.merge import WALL, Merger, Part, Sink
 from wayproof.fitness.task_index import index_tasks, refuse_bad_tasks
+from wayproof.lines import STDIN_NAME, blocks
 from wayproof.parallel.backend import Backend, Shared, backend, unit_folder
 from wayproof.parallel.external_sort import Run, merge_runs
 from wayproof.stats.intervals import nearest_rank
-from wayproof.strict_json import STDIN_NAME, blocks
 
 __all__ = ["ScoreRequest", "score"]
 

@@ -27,6 +27,7 @@ from wayproof.evidence.recovery_names import (
     TRACES_NAME,
 )
 from wayproof.evidence.recovery_records import Result, ScenarioRecord, Step, Trace, trial_id
+from wayproof.lines import evidence_lines
 from wayproof.recovery.policies import CONTROL_SOURCES
 from wayproof.recovery.referee import Verdict
 from wayproof.recovery.run import RunSettings
@@ -35,7 +36,6 @@ from wayproof.recovery.suite import (
     REFERENCE_RESULTS_SHA256,
     LoadedGrid,
     SuiteReader,
-    read_lines,
     suite_path,
 )
 from wayproof.recovery.summary import Tally
@@ -123,7 +123,7 @@ class _Lines:
     def __init__(self, folder: Path, name: str) -> None:
         self.path = str(folder / name)
         self._file: BinaryIO = (folder / name).open("rb")
-        self._lines = read_lines(self._file, self.path)
+        self._lines = evidence_lines(self._file, self.path)
 
     def take(self, trial: str) -> tuple[int, bytes]:
         found = next(self._lines, None)

@@ -10,7 +10,8 @@ from wayproof.canonical import decode_record_line
 from wayproof.errors import InputError, IntegrityError
 from wayproof.evidence.recovery_names import RESULTS_NAME, SUITE_NAME, TRACES_NAME
 from wayproof.evidence.recovery_records import Result, ScenarioRecord, Trace, trial_id
-from wayproof.recovery.suite import LoadedGrid, SuiteReader, read_lines
+from wayproof.lines import evidence_lines
+from wayproof.recovery.suite import LoadedGrid, SuiteReader
 
 __all__ = ["RecordedTrial", "read_trials"]
 
@@ -46,7 +47,9 @@ def read_trials(folder: Path) -> Iterator[RecordedTrial]:
     with paths[0].open("rb") as traces, paths[1].open("rb") as results:
         grids = _Grids(folder / SUITE_NAME)
         pairs = zip(
-            read_lines(traces, str(paths[0])), read_lines(results, str(paths[1])), strict=False
+            evidence_lines(traces, str(paths[0])),
+            evidence_lines(results, str(paths[1])),
+            strict=False,
         )
         for (number, trace_line), (_, result_line) in pairs:
             try:

@@ -7,7 +7,7 @@ A suite is canonical JSON Lines: a header, then a line a grid. Ids rise through 
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import msgspec
 
@@ -20,6 +20,7 @@ from wayproof.evidence.recovery_records import (
     ScenarioRecord,
     SuiteHeader,
 )
+from wayproof.lines import evidence_lines
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.referee import Referee
 from wayproof.recovery.world import State, step
@@ -37,7 +38,6 @@ __all__ = [
     "failure_state",
     "load_grid",
     "load_grid_line",
-    "read_lines",
     "suite_path",
 ]
 
@@ -61,7 +61,6 @@ From :mod:`wayproof.recovery.calibrate`, which takes too long to run each time; 
 makes them again.
 """
 
-_MAX_LINE_BYTES: Final = 1 << 26
 _REMEMBERED_LINE_BYTES: Final = 1 << 13
 _DATA: Final = Path(__file__).parent / "data"
 _header_decoder: Final = msgspec.json.Decoder(SuiteHeader)
@@ -97,29 +96,6 @@ def suite_path(suite: str) -> Path:
     return path
 
 
-def read_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield line numbers, from 1, and lines without their line feed.
-
-    Raises
-    ------
-    InputError
-        For a line that doesn't end in a line feed (a truncated file) or is longer than
-        64 MiB.
-    """
-    number = 0
-    while line := file.readline(_MAX_LINE_BYTES):
-        number += 1
-        if not line.endswith(b"\n"):
-            long = len(line) == _MAX_LINE_BYTES
-            raise InputError(
-                "line is too long" if long else "last line is cut off",
-                file=name,
-                line=number,
-                expected="at most 64 MiB" if long else "a line feed at the end of every line",
-            )
-        yield number, line[:-1]
-
-
 class SuiteReader:
     """Reads a suite file grid by grid, checking each. Use it in a ``with`` block.
 
@@ -142,7 +118,7 @@ class SuiteReader:
             self._file = path.open("rb")
         except OSError as error:
             raise InputError("can't be read", file=self.name, found=str(error.strerror)) from None
-        self._lines = read_lines(self._file, self.name)
+        self._lines = evidence_lines(self._file, self.name)
         try:
             self.header_line, self.header = self._read_header()
         except InputError:

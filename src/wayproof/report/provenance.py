@@ -7,7 +7,7 @@ import msgspec
 
 from wayproof.bundles.manifest import Manifest, digest_file
 from wayproof.errors import InputError
-from wayproof.strict_json import open_input, read_lines
+from wayproof.lines import open_input, read_lines
 
 __all__ = ["NO_PROVENANCE", "Provenance", "read_provenance"]
 
