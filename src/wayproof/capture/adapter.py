@@ -68,6 +68,10 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         from other fields or from text) or ``unknown``.
     limits
         What a packet from this format can't tell, in whole sentences.
+    sampled
+        When the newest sample was written that the reader was made from, ``2026-08``.
+    sources
+        Where the shape is public: the tool's own types or page, and files or lines seen.
     """
 
     name: str
@@ -77,6 +81,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     detected_by: str
     fields: dict[str, Knowledge]
     limits: tuple[str, ...] = ()
+    sampled: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class Head(msgspec.Struct, kw_only=True):

@@ -5,6 +5,7 @@ from importlib import import_module
 from types import ModuleType
 
 from wayproof.capture.adapter import Format, Head, head_of
+from wayproof.capture.foreign import refuse_foreign
 from wayproof.capture.lines import Source
 from wayproof.capture.sessions import Sessions
 from wayproof.capture.trec import looks_like_qrels
@@ -13,16 +14,20 @@ from wayproof.errors import InputError
 __all__ = ["FORMATS", "adapter_of", "detect", "formats", "known_format", "read_log"]
 
 FORMATS: dict[str, str] = {
+    "cursor": "wayproof.capture.formats.cursor",
     "claude-code": "wayproof.capture.formats.claude_code",
     "codex": "wayproof.capture.formats.codex",
     "codex-exec": "wayproof.capture.formats.codex_exec",
     "otlp": "wayproof.capture.formats.otlp",
+    "copilot-cli": "wayproof.capture.formats.copilot_cli",
+    "opencode": "wayproof.capture.formats.opencode",
     "swe-agent": "wayproof.capture.formats.swe_agent",
     "mini-swe-agent": "wayproof.capture.formats.mini_swe_agent",
     "inspect": "wayproof.capture.formats.inspect_ai",
     "atif": "wayproof.capture.formats.atif",
     "openhands": "wayproof.capture.formats.openhands",
     "gemini": "wayproof.capture.formats.gemini",
+    "messages": "wayproof.capture.formats.messages",
     "trec-run": "wayproof.capture.formats.trec_run",
 }
 """Name of each format and the module that reads it."""
@@ -69,6 +74,7 @@ def detect(source: Source) -> str | None:
     head = head_of(source)
     if head.kind == "empty":
         return None
+    refuse_foreign(source, head)
     for name in FORMATS:
         if adapter_of(name).claims(head):
             return name

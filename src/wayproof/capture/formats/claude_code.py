@@ -24,6 +24,7 @@ from wayproof.capture.adapter import (
     word,
 )
 from wayproof.capture.clock import at_ms
+from wayproof.capture.formats.claude_list import as_lines, is_list
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
@@ -46,7 +47,8 @@ __all__ = ["FORMAT", "claims", "read"]
 FORMAT = Format(
     name="claude-code",
     title="Claude Code",
-    files="~/.claude/projects/<slug>/<session>.jsonl; claude -p --output-format stream-json",
+    files="~/.claude/projects/<slug>/<session>.jsonl; claude -p --output-format stream-json, or "
+    "json --verbose (one list, as in claude-code-action's execution file)",
     versions="1.0.24 to 2.1 seen",
     detected_by="lines with type, sessionId (session_id) and a message",
     fields={
@@ -161,7 +163,9 @@ _usage_record = msgspec.json.Decoder(_Usage)
 
 
 def claims(head: Head) -> bool:
-    """Lines of a Claude Code session, however many summaries come first."""
+    """Lines of a Claude Code session, however many summaries come first; a list of them."""
+    if is_list(head):
+        return True
     for record in head.records[:100]:
         kind = word(record.get("type"))
         if kind == "summary" and "leafUuid" in record:
@@ -179,7 +183,7 @@ def claims(head: Head) -> bool:
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over the sessions of one file, its sub-agents' files included."""
     reader = _Reader(source, sessions)
-    for number, line in source.records(_line):
+    for number, line in as_lines(source).records(_line):
         reader.take(number, line)
     reader.end()
     reader.read_children()
