@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from capture.capture_logs import FIXTURES, WriteLog, packet_of, packets_of
+from capture.test_sinks import events_of
 from wayproof.capture import Problems
 from wayproof.capture.adapter import head_of
 from wayproof.capture.foreign import FOREIGN, refuse_foreign
 from wayproof.capture.lines import Source
 from wayproof.capture.registry import detect
+from wayproof.capture.session import Call, Result, Usage
 from wayproof.cli import main
 
 
@@ -280,6 +282,42 @@ def test_claude_list_damage_is_named(tmp_path: Path) -> None:
     problems = Problems()
     assert packets_of(path, problems=problems)[0]["navigation_calls"] == 2
     assert [(one.line, one.mended) for one in problems.named] == [(7, False)]
+
+
+# -- events that no route shows -------------------------------------------------------
+
+EVENTS = [
+    ("cursor/stream.jsonl", 5, 5),
+    ("copilot_cli/events.jsonl", 4, 4),
+    ("copilot_cli/rewound_with_agent.jsonl", 3, 3),
+    ("opencode/export.json", 5, 5),
+    ("opencode/run.jsonl", 3, 3),
+    ("messages/openai_chat.json", 3, 3),
+    ("messages/anthropic.json", 2, 2),
+    ("messages/responses.json", 2, 2),
+    ("claude_list/execution.json", 2, 2),
+]
+
+
+@pytest.mark.parametrize(("name", "calls", "results"), EVENTS)
+def test_every_call_is_fed_once(name: str, calls: int, results: int) -> None:
+    """Counted by eye in the fixtures: no call disappears, and each result finds its own."""
+    events = events_of(FIXTURES / name)
+    called = [one.call_id for one in events if isinstance(one, Call)]
+    ended = [one.call_id for one in events if isinstance(one, Result)]
+    assert len(called) == len(set(called)) == calls
+    assert len(ended) == len(set(ended)) == results
+    assert set(ended) <= set(called)
+
+
+def test_usage_of_opencode_and_copilot() -> None:
+    """Tokens once a message: what a cache gave is part of what was read."""
+    (usage,) = (one for one in events_of(FIXTURES / "opencode/export.json")
+                if isinstance(one, Usage))  # fmt: skip
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (142, 40, 25)
+    (usage,) = (one for one in events_of(FIXTURES / "copilot_cli/events.jsonl")
+                if isinstance(one, Usage))  # fmt: skip
+    assert (usage.input_tokens, usage.output_tokens) == (None, 33)
 
 
 # -- other tools' files ---------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, text_of, word
+from wayproof.capture.adapter import Format, Head, text_of, used, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.formats.loose import arguments_of, mapping, mappings
 from wayproof.capture.injected import genuine
@@ -53,8 +53,8 @@ FORMAT = Format(
     },
     limits=(
         (
-            "A call has a start and an end but no duration of its own: wall_ms is absent, and "
-            "--wall elapsed takes the timestamps."
+            "A call has a start and an end but no duration of its own: wall_ms is absent; "
+            "elapsed time is from timestamps."
         ),
         "The text that the model got may be shorter than what the tool gave.",
         (
@@ -64,7 +64,8 @@ FORMAT = Format(
     ),
     sampled="2026-08",
     sources=(
-        "github.com/github/copilot-sdk, nodejs/src/generated/session-events.ts and docs/features/streaming-events.md",
+        "github.com/github/copilot-sdk, nodejs/src/generated/session-events.ts",
+        "github.com/github/copilot-sdk, docs/features/streaming-events.md",
         "github.com/kenn-io/agentsview, internal/parser/copilot.go",
         "a captured session quoted in a public repository, 2026-07",
     ),
@@ -215,6 +216,9 @@ class _Reader:
         text = text_of(data.get("content"))
         if text.strip():
             self._session().feed(Answer(text=text, line=line, at_ms=at, thread=thread))
+        usage = used(line, data, ("", "", "outputTokens"), at_ms=at, thread=thread)
+        if usage is not None:
+            self._session().feed(usage)
         batch = word(data.get("messageId")) or f"line {line}"
         for request in mappings(data.get("toolRequests")):
             name = word(request.get("toolCallId"))

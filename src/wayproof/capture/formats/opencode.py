@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, is_document, word
+from wayproof.capture.adapter import Format, Head, is_document, used, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.formats.loose import arguments_of, joined, mapping, mappings, number
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import first_line, outcome_from_text
-from wayproof.capture.session import Answer, Call, Failure, Named, Outcome, Prompt, Result
+from wayproof.capture.session import Answer, Call, Failure, Named, Outcome, Prompt, Result, Usage
 from wayproof.capture.sessions import Session, Sessions
 
 __all__ = ["FORMAT", "claims", "read"]
@@ -148,6 +148,9 @@ class _Export:
         events = list(_events(place, parts, created_ms))
         for event in events:
             self._session.feed(event)
+        usage = _usage(place, mapping(about.get("tokens")), created_ms)
+        if usage is not None:
+            self._session.feed(usage)
         error = mapping(about.get("error"))
         if error:
             said = word(mapping(error.get("data")).get("message")) or word(error.get("name"))
@@ -184,6 +187,20 @@ def _run(source: Source, sessions: Sessions) -> None:
 def _failed(session: Session, line: int, error: Mapping[str, Any]) -> None:
     said = word(mapping(error.get("data")).get("message")) or word(error.get("name")) or "error"
     session.feed(Failure(error=first_line(said), line=line))
+
+
+def _usage(place: int, tokens: Mapping[str, Any], at: float | None) -> Usage | None:
+    """Return a message's tokens: what came from a cache stands beside the input, not in it."""
+    cache = mapping(tokens.get("cache"))
+    read = [tokens.get("input"), cache.get("read"), cache.get("write")]
+    written = [tokens.get("output"), tokens.get("reasoning")]
+    counts = {"read": _sum(read), "cached": cache.get("read"), "written": _sum(written)}
+    return used(place, counts, ("read", "cached", "written"), at_ms=at)
+
+
+def _sum(counts: list[Any]) -> int | None:
+    known = [one for one in counts if isinstance(one, int) and not isinstance(one, bool)]
+    return sum(known) if known else None
 
 
 # -- parts ----------------------------------------------------------------------------
