@@ -20,6 +20,8 @@ __all__ = [
     "SUITE_NAME",
     "SUMMARY_NAME",
     "TRACES_NAME",
+    "UNDETECTABLE",
+    "AgentKind",
     "AgentOutcome",
     "Check",
     "CheckName",
@@ -27,7 +29,9 @@ __all__ = [
     "EvidenceClass",
     "FailureKind",
     "Kind",
+    "Outcome",
     "Phase",
+    "Undetectable",
 ]
 
 BUNDLE_KIND: Final = "recovery"
@@ -39,7 +43,8 @@ TRACES_NAME: Final = "traces.jsonl"
 Kind = Literal["collision", "invalid_path", "premature_end"]
 Phase = Literal["prefix", "injected", "policy"]
 EvidenceClass = Literal["reference_control", "client_agent"]
-AgentOutcome = Literal["ok", "crashed", "timed_out", "malformed", "protocol_error"]
+AgentOutcome = Literal["ok", "crashed", "timed_out", "malformed", "protocol_error", "limit_reached"]
+AgentKind = Literal["python", "stdio", "gymnasium", "inspect"]
 CheckName = Literal[
     "prefix_valid",
     "injection_rejected",
@@ -69,6 +74,20 @@ class Check(NamedTuple):
 
 class Control(NamedTuple):
     """A reference policy, and why it is no competitor."""
+
+    name: str
+    meaning: str
+
+
+class Outcome(NamedTuple):
+    """One way in which a trial may end for an agent itself."""
+
+    name: AgentOutcome
+    meaning: str
+
+
+class Undetectable(NamedTuple):
+    """One kind of forgery that a bundle can't betray."""
 
     name: str
     meaning: str
@@ -115,13 +134,38 @@ CONTROLS: Final = (
 )
 """Controls of the bench, not competitive agents. Alphabetical, as in ``results.jsonl``."""
 
-AGENT_OUTCOMES: Final[tuple[AgentOutcome, ...]] = (
-    "ok",
-    "crashed",
-    "timed_out",
-    "malformed",
-    "protocol_error",
+AGENT_OUTCOMES: Final = (
+    Outcome("ok", "the trial came to its end: an accepted finish, or a spent budget"),
+    Outcome("crashed", "it raised an exception, exited early or closed its output"),
+    Outcome("timed_out", "it missed a deadline"),
+    Outcome("malformed", "what it said is no action"),
+    Outcome("protocol_error", "it answered out of turn, or to something that wasn't asked"),
+    Outcome("limit_reached", "a limit outside the trial's budget: tokens, time, messages"),
 )
+"""What became of an agent itself. All but ``ok`` end that trial, not the run.
+
+Such a trial is neither completed nor verified, and stays in the denominator. An illegal
+move is none of these: it is a rejection like any other.
+"""
+
+UNDETECTABLE: Final = (
+    Undetectable(
+        "invented_trace", "an invented but legal trace of a client agent, records made to match"
+    ),
+    Undetectable(
+        "outcome_word", "in which way a client agent failed, where its trace stops before its end"
+    ),
+    Undetectable("agent_identity", "what a client agent is: its name, and what is said of it"),
+    Undetectable(
+        "left_out", "policies, client agents and policy seeds that were run and left out as a whole"
+    ),
+    Undetectable(
+        "custom_suite",
+        "a custom suite certified anew under an id of its own, and what it says of its generator",
+    ),
+    Undetectable("varies", "times, host, versions and arguments in the manifest"),
+)
+"""What no check of a recovery bundle can tell; tests show of each that it is so."""
 
 LIMITS: Final = (
     "Solvable, fully visible grids; rejected actions leave the state unchanged.",

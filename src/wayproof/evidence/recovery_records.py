@@ -11,15 +11,24 @@ from typing import Annotated, Final
 import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER, Record
-from wayproof.evidence.recovery_names import AgentOutcome, CheckName, EvidenceClass, Kind, Phase
+from wayproof.evidence.recovery_names import (
+    AgentKind,
+    AgentOutcome,
+    CheckName,
+    EvidenceClass,
+    Kind,
+    Phase,
+)
 
 __all__ = [
     "FINISH",
+    "IDENTIFIER_PATTERN",
     "MAX_COST",
     "MAX_TRIAL_STEPS",
     "SUITE_ID_PATTERN",
     "SUITE_SCHEMA_VERSION",
     "Action",
+    "AgentRecord",
     "Cell",
     "Checks",
     "Count",
@@ -49,7 +58,9 @@ Cell = tuple[Integer, Integer]
 # let a final line feed through.
 SUITE_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """A suite's own id is shorter than other ids, which are made from it."""
+IDENTIFIER_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 Identifier = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$(?!\n)")]
+_Word = Annotated[str, msgspec.Meta(max_length=4096)]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
@@ -160,6 +171,24 @@ class Step(Record, frozen=True, gc=False):
     position: Cell
     rejection: Kind | None
     spent: Count
+
+
+class AgentRecord(Record, frozen=True):
+    """What the manifest's settings say of one client agent.
+
+    Attributes
+    ----------
+    details
+        What its runner says of it, by key: a factory's name, a command, a model.
+    kind
+        How it was brought to the bench.
+    policy
+        Its name in the records.
+    """
+
+    details: dict[str, _Word]
+    kind: AgentKind
+    policy: Identifier
 
 
 class Trace(Record, frozen=True):
