@@ -185,11 +185,15 @@ def make_fitness(folder: Path) -> Path:
 
 
 def make_recovery(folder: Path) -> Path:
+    from wayproof.recovery.agents.controls import controls_named
     from wayproof.recovery.run import RunRequest, run_suite
     from wayproof.recovery.suite import suite_path
 
     run_suite(
-        RunRequest(suite_path("explorer-sample"), policies=("planner",), policy_seeds=(0,)), folder
+        RunRequest(
+            suite_path("explorer-sample"), policies=controls_named(("planner",)), policy_seeds=(0,)
+        ),
+        folder,
     )
     return folder
 

@@ -23,14 +23,11 @@ import msgspec
 
 from wayproof.canonical import canonical_bytes, record_bytes
 from wayproof.evidence.recovery_records import FINISH, Action, GridRecord, Step, SuiteHeader, Trace
-from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.suite import (
-    PINNED_SUITES,
-    REFERENCE_RESULTS_SHA256,
-    LoadedGrid,
-    load_grid,
-)
-from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
+from wayproof.recovery.agents.controls import CONTROL_SOURCES
+from wayproof.recovery.suite import PINNED_SUITES, REFERENCE_RESULTS_SHA256
+from wayproof.recovery.track import Agent, WrittenTrace
+from wayproof.recovery.tracks.v0 import LoadedGrid, load_grid, verdict_on
+from wayproof.recovery.trial import run_trial
 from wayproof.stats.seeded import stream, stream_seed
 
 FOLDER = Path(__file__).parent / "recovery"
@@ -99,27 +96,25 @@ def _stream(ids: list[str | int]) -> dict[str, Any]:
 def _run(worked: LoadedGrid) -> tuple[list[bytes], list[bytes]]:
     traces, results = [], []
     for source in CONTROL_SOURCES.values():
-        for scenario in worked.record.scenarios:
-            trace, outcome = run_trial("worked", worked, scenario, source, 0)
-            written = WrittenTrace(trace, record_bytes(trace))
-            verdict = judge_trace(worked, scenario, trace)
-            agent = Agent(source.evidence_class, outcome)
-            result = result_record("worked", worked, scenario, written, verdict, agent)
+        for case in worked.cases():
+            ran = run_trial("worked", case, source, 0)
+            written = WrittenTrace(ran.trace, record_bytes(ran.trace))
+            agent = Agent(source.evidence_class, ran.agent_outcome)
             traces.append(written.line)
-            results.append(record_bytes(result))
+            results.append(case.find("worked", written, agent).line)
     return traces, results
 
 
 def _verdicts(worked: LoadedGrid) -> Iterator[bytes]:
-    scenario = worked.record.scenarios[0]
-    honest, _ = run_trial("worked", worked, scenario, CONTROL_SOURCES["planner"], 0)
+    case = worked.cases()[0]
+    honest = run_trial("worked", case, CONTROL_SOURCES["planner"], 0).trace
     for name, edit in _EDITS.items():
         steps = list(honest.steps)
         edit(steps)
         trace = Trace(
-            policy="planner", policy_seed=0, scenario_id=scenario.scenario_id, steps=tuple(steps)
+            policy="planner", policy_seed=0, scenario_id=case.scenario_id, steps=tuple(steps)
         )
-        verdict = judge_trace(worked, scenario, trace)
+        verdict = verdict_on(case, trace)
         failure = verdict.failure
         yield canonical_bytes(
             {

@@ -6,7 +6,8 @@ import pytest
 
 from wayproof.evidence.recovery_records import FINISH, Action, GridRecord, ScenarioRecord
 from wayproof.recovery.run import RunRequest, run_suite
-from wayproof.recovery.suite import LoadedGrid, load_grid, suite_path
+from wayproof.recovery.suite import suite_path
+from wayproof.recovery.tracks.v0 import LoadedGrid, load_grid
 
 WORKED = GridRecord(
     grid_id="worked-g000",

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recovery.material import shipped_grids
 from wayproof.evidence.recovery_records import GridRecord
 from wayproof.recovery.certificate import certificate_fault
-from wayproof.recovery.suite import LoadedGrid, SuiteReader, suite_path
+from wayproof.recovery.tracks.v0 import LoadedGrid
 
 
 def changed(record: GridRecord, **fields: Any) -> GridRecord:
@@ -25,8 +26,7 @@ def with_potential(record: GridRecord, row: int, column: int, value: int | None)
 def test_both_shipped_suites_certify() -> None:
     """Every grid of wfrb-v0 and explorer-sample proves its optimum."""
     for name, grids in (("wfrb-v0", 50), ("explorer-sample", 12)):
-        with SuiteReader(suite_path(name)) as reader:
-            faults = [loaded.referee.certificate_fault for _, loaded in reader.grids()]
+        faults = [grid.referee.certificate_fault for grid in shipped_grids(name)]
         assert faults == [None] * grids
 
 

@@ -1,4 +1,4 @@
-"""Auditing a bundle: what is refused, how it is named, and what can't be detected."""
+"""Checking a bundle: what is refused, how it is named, and what can't be detected."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery import suite as suite_module
-from wayproof.recovery.check_bundle import audit_bundle
+from wayproof.recovery.check_bundle import check_recovery
 from wayproof.recovery.generate import Parameters, Recipe, suite_lines
 from wayproof.recovery.run import RunRequest, run_suite
 
@@ -278,7 +278,7 @@ def test_a_surplus_file_is_named(small: Path, capsys: pytest.CaptureFixture[str]
         (lambda m: m["settings"].update(policies=["planner"]), "another trial's trace"),
         (lambda m: m["settings"].update(policies=[]), "settings.policies: manifest doesn't say"),
         (lambda m: m["settings"].update(policies=["planner", "blind-repeat"]), "settings.policies"),
-        (lambda m: m["settings"].update(policies=["genius"]), "settings.policies: unknown policy"),
+        (lambda m: m["settings"].update(policies=["genius"]), "settings.agents: the client agents"),
         (lambda m: m["settings"].update(policy_seeds=[0]), "another trial's trace"),
         (lambda m: m["settings"].update(policy_seeds=[0, 1, 2]), "another trial's trace"),
         (lambda m: m["settings"].update(policy_seeds=[0, 0, 1]), "settings.policy_seeds"),
@@ -325,7 +325,7 @@ def test_what_varies_may_vary(small: Path, capsys: pytest.CaptureFixture[str]) -
     reseal(small, lambda manifest: manifest["varies"].update(host="elsewhere", duration_ms=1))
     status, said = verify(small, capsys)
     assert status == 0
-    assert "times, host and versions in the manifest" in said
+    assert "times, host, versions and arguments in the manifest" in said
 
 
 # -- never a crash --------------------------------------------------------------------
@@ -400,7 +400,7 @@ def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None
         try:
             manifest = read_manifest(folder)
             verify_digests(folder, manifest)
-            audit_bundle(folder, manifest)
+            check_recovery(folder, manifest)
         except (IntegrityError, InputError) as error:
             lines += str(error).count("\n")
         else:

@@ -1,14 +1,12 @@
-"""Forgeries of the official result: every one is caught, and said to be caught by what.
+"""Forgeries of an official result: every one is caught, and said to be caught by what.
 
 4,000 random single edits. 2,000 leave the digests stale. 2,000 come with every digest
 repaired as a forger would who has this very package: the manifest's digests, a trace's
-SHA-256, the record that the verifier's own code derives from the edited trace, and the
+SHA-256, the record that the referee and the track derive from the edited trace, and the
 summary of the edited results.
 
 Each edited bundle is written to disk whole and goes through the functions that ``wayproof
-verify`` calls, digests included; trials whose bytes were found good before are not judged
-a second time (``Memory``), which is what makes 4,000 audits affordable. Every 50th edit is
-also given to the command itself, which remembers nothing.
+verify`` calls, digests included. Every 50th edit is also given to the command itself.
 """
 
 import hashlib
@@ -23,19 +21,23 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from recovery.material import shipped_cases
 from wayproof.bundles.check import located
 from wayproof.bundles.manifest import read_manifest, verify_digests
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
-from wayproof.evidence.recovery_records import Result, Trace
-from wayproof.recovery.check_bundle import Memory, audit_bundle
-from wayproof.recovery.suite import LoadedGrid, SuiteReader, suite_path
+from wayproof.evidence.recovery_records import Action, Result, Trace
+from wayproof.recovery.agents.controls import controls_named
+from wayproof.recovery.check_bundle import check_recovery
+from wayproof.recovery.run import RunRequest, run_suite
+from wayproof.recovery.suite import suite_path
 from wayproof.recovery.summary import summarize
-from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record
-from wayproof.recovery.world import reset, step
+from wayproof.recovery.track import Agent, WrittenTrace
+from wayproof.recovery.tracks.v0 import V0Case
 
 FILES = ("results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl")
+SUITE = "explorer-sample"
 CHUNKS = 8
 EDITS_PER_CHUNK = 250
 
@@ -183,10 +185,10 @@ def make_edit(draw: random.Random, lines: Lines) -> Edit:
 # -- the forger's repairs -------------------------------------------------------------
 
 
-def repair(draw: random.Random, lines: Lines, edit: Edit, grids: dict[str, LoadedGrid]) -> None:
+def repair(draw: random.Random, lines: Lines, edit: Edit, cases: dict[str, V0Case]) -> None:
     """Make everything derived agree with the edit again, as far as it can be derived."""
     if edit.file == "traces.jsonl":
-        repair_record(draw, lines, edit.line, grids)
+        repair_record(draw, lines, edit.line, cases)
     if edit.file in {"traces.jsonl", "results.jsonl"}:
         try:
             results = [msgspec.json.decode(line, type=Result) for line in lines["results.jsonl"]]
@@ -196,9 +198,7 @@ def repair(draw: random.Random, lines: Lines, edit: Edit, grids: dict[str, Loade
         lines["summary.json"] = [record_bytes(summarize(results, digest))]
 
 
-def repair_record(
-    draw: random.Random, lines: Lines, number: int, grids: dict[str, LoadedGrid]
-) -> None:
+def repair_record(draw: random.Random, lines: Lines, number: int, cases: dict[str, V0Case]) -> None:
     line = lines["traces.jsonl"][number]
     record = json.loads(lines["results.jsonl"][number])
     record["trace_sha256"] = hashlib.sha256(line).hexdigest()
@@ -209,20 +209,10 @@ def repair_record(
         trace = msgspec.json.decode(line, type=Trace)
     except msgspec.ValidationError:
         return
-    loaded = grids[record["grid_id"]]
-    scenario = next(
-        one for one in loaded.record.scenarios if one.scenario_id == record["scenario_id"]
+    finding = cases[record["scenario_id"]].find(
+        SUITE, WrittenTrace(trace, line), Agent("reference_control", "ok")
     )
-    verdict = judge_trace(loaded, scenario, trace)
-    derived = result_record(
-        "wfrb-v0",
-        loaded,
-        scenario,
-        WrittenTrace(trace, line),
-        verdict,
-        Agent("reference_control", "ok"),
-    )
-    lines["results.jsonl"][number] = record_bytes(derived)
+    lines["results.jsonl"][number] = finding.line
 
 
 def seal(folder: Path) -> None:
@@ -244,12 +234,12 @@ def write_changed(folder: Path, lines: Lines, before: Lines) -> None:
 # -- catching them --------------------------------------------------------------------
 
 
-def caught(folder: Path, memory: Memory) -> IntegrityError | InputError | None:
-    """What ``wayproof verify`` does, remembering trials found good."""
+def caught(folder: Path) -> IntegrityError | InputError | None:
+    """What ``wayproof verify`` does."""
     manifest = read_manifest(folder)
 
     def check() -> None:
-        audit_bundle(folder, manifest, memory=memory)
+        check_recovery(folder, manifest)
 
     try:
         verify_digests(folder, manifest)
@@ -263,24 +253,27 @@ def caught(folder: Path, memory: Memory) -> IntegrityError | InputError | None:
 
 
 @pytest.fixture(scope="module")
-def memory() -> Memory:
-    return {}
+def cases() -> dict[str, V0Case]:
+    return shipped_cases(SUITE)
 
 
 @pytest.fixture(scope="module")
-def grids() -> dict[str, LoadedGrid]:
-    with SuiteReader(suite_path("wfrb-v0")) as reader:
-        return {loaded.record.grid_id: loaded for _, loaded in reader.grids()}
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An official suite, planner and random walk, one seed: 72 trials."""
+    out = tmp_path_factory.mktemp("honest") / "bundle"
+    policies = controls_named(("planner", "random-walk"))
+    run_suite(RunRequest(suite_path(SUITE), policies=policies, policy_seeds=(0,)), out)
+    return out
 
 
 @pytest.fixture
-def forge(official_bundle: Path, tmp_path: Path) -> Callable[[], Path]:
-    """A fresh copy of the official bundle."""
+def forge(honest: Path, tmp_path: Path) -> Callable[[], Path]:
+    """A fresh copy of the honest bundle."""
 
     def copy() -> Path:
         folder = tmp_path / "bundle"
         shutil.rmtree(folder, ignore_errors=True)
-        return Path(shutil.copytree(official_bundle, folder))
+        return Path(shutil.copytree(honest, folder))
 
     return copy
 
@@ -309,25 +302,24 @@ def test_every_single_edit_is_caught(
     repaired: bool,
     chunk: int,
     forge: Callable[[], Path],
-    memory: Memory,
-    grids: dict[str, LoadedGrid],
+    cases: dict[str, V0Case],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """None slips through; the message names file, trial and the check or pin."""
     draw = random.Random(f"forgery {repaired} {chunk}")
     folder = forge()
     before, manifest = read_all(folder), (folder / "manifest.json").read_bytes()
-    assert caught(folder, memory) is None
+    assert caught(folder) is None
     by: Counter[str] = Counter()
     for number in range(EDITS_PER_CHUNK):
         lines = {name: list(content) for name, content in before.items()}
         edit = make_edit(draw, lines)
         if repaired:
-            repair(draw, lines, edit, grids)
+            repair(draw, lines, edit, cases)
         write_changed(folder, lines, before)
         if repaired:
             seal(folder)
-        error = caught(folder, memory)
+        error = caught(folder)
         assert error is not None, f"slipped through: {edit}"
         by[f"{edit.what}: {catcher(error)}"] += 1
         message = str(error)
@@ -345,33 +337,32 @@ def test_every_single_edit_is_caught(
     assert sum(by.values()) == EDITS_PER_CHUNK
     expected = {"digest"} if not repaired else set(WHAT_CATCHES) - {"digest"}
     assert {key.split(": ")[1] for key in by} <= expected
-    assert caught(folder, memory) is None
+    assert caught(folder) is None
 
 
 @pytest.mark.slow
 def test_legal_rewrites_of_a_control_are_caught(
-    forge: Callable[[], Path], memory: Memory, grids: dict[str, LoadedGrid]
+    forge: Callable[[], Path], cases: dict[str, V0Case]
 ) -> None:
     """A control's trace rewritten by all the rules, with its record, is not what it does."""
     draw = random.Random("rewrites")
     folder = forge()
     before, manifest = read_all(folder), (folder / "manifest.json").read_bytes()
     rewritten = 0
-    for number in draw.sample(range(len(before["traces.jsonl"])), 200):
+    for number in [draw.randrange(len(before["traces.jsonl"])) for _ in range(200)]:
         lines = {name: list(content) for name, content in before.items()}
         trace = msgspec.json.decode(lines["traces.jsonl"][number], type=Trace)
-        loaded = grids[json.loads(lines["results.jsonl"][number])["grid_id"]]
-        another = rewrite(draw, loaded, trace)
+        another = rewrite(draw, cases[trace.scenario_id], trace)
         if another == trace:
             continue
         rewritten += 1
         lines["traces.jsonl"][number] = record_bytes(another)
         trial = trial_of(before, number)
         edit = Edit("step", "traces.jsonl", number, trial)
-        repair(random.Random(2), lines, edit, grids)
+        repair(random.Random(2), lines, edit, cases)
         write_changed(folder, lines, before)
         seal(folder)
-        error = caught(folder, memory)
+        error = caught(folder)
         assert error is not None
         assert error.problem.startswith(("the control ", "record doesn't follow"))
         assert trial in str(error)
@@ -380,33 +371,18 @@ def test_legal_rewrites_of_a_control_are_caught(
     assert rewritten > 150
 
 
-def rewrite(draw: random.Random, loaded: LoadedGrid, trace: Trace) -> Trace:
+def rewrite(draw: random.Random, case: V0Case, trace: Trace) -> Trace:
     """Change one proposal and let the world make the rest of the trace from it."""
-    at = draw.randrange(
-        next(n for n, s in enumerate(trace.steps) if s.phase == "injected") + 1, len(trace.steps)
-    )
-    state, steps = reset(loaded.grid), []
+    at = draw.randrange(len(case.prefix) + 1, len(trace.steps))
+    episode = case.begin()
     for number, old in enumerate(trace.steps):
         action = old.action
         if number == at:
-            row, column = state.position
-            action = msgspec.structs.replace(
-                action,
-                finish=False,
-                move=draw.choice([(row - 1, column), (row, column + 1), (row + 1, column)]),
+            row, column = trace.steps[number - 1].position
+            action = Action(
+                move=draw.choice([(row - 1, column), (row, column + 1), (row + 1, column)])
             )
-        if state.finished:
+        if episode.finished:
             break
-        outcome = step(loaded.grid, state, action)
-        state = outcome.state
-        steps.append(
-            msgspec.structs.replace(
-                old,
-                accepted=outcome.accepted,
-                action=action,
-                position=state.position,
-                rejection=outcome.rejection,
-                spent=state.spent,
-            )
-        )
-    return msgspec.structs.replace(trace, steps=tuple(steps))
+        episode.act(old.phase, action)
+    return episode.trace(trace.policy, trace.policy_seed)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from recovery.material import shipped_grids
 from wayproof.cli import main
 from wayproof.evidence.recovery_records import FINISH, Action, ScenarioRecord
 from wayproof.recovery.calibrate import (
@@ -21,12 +22,10 @@ from wayproof.recovery.generate import RECIPES, Parameters, Recipe, generate_gri
 from wayproof.recovery.suite import (
     EXPECTED_RANDOM_WALK,
     PINNED_SUITES,
-    LoadedGrid,
     SuiteReader,
-    failure_state,
-    load_grid,
     suite_path,
 )
+from wayproof.recovery.tracks.v0 import LoadedGrid, failure_state, load_grid
 from wayproof.recovery.world import State, step
 
 
@@ -170,8 +169,7 @@ def test_the_frozen_suite_is_the_first_seed_in_the_published_regime() -> None:
     """Seed 0 lies in 17 to 37 and 2 to 8, so the search from 0 up ends there."""
     recipe = RECIPES["wfrb-v0"]
     assert (recipe.seed, recipe.parameters) == (0, Parameters())
-    with SuiteReader(suite_path("wfrb-v0")) as reader:
-        expected = expected_counts(loaded.record for _, loaded in reader.grids())
+    expected = expected_counts(grid.record for grid in shipped_grids("wfrb-v0"))
     assert in_published_regime(expected)
     assert round(float(expected.completed), 4) == 29.0943
     assert round(float(expected.verified), 4) == 3.2376
@@ -180,8 +178,7 @@ def test_the_frozen_suite_is_the_first_seed_in_the_published_regime() -> None:
 @pytest.mark.parametrize("suite", sorted(PINNED_SUITES))
 def test_the_stated_expectations_are_made_again(suite: str) -> None:
     """What a run prints beside the random walk is the exact expectation."""
-    with SuiteReader(suite_path(suite)) as reader:
-        expected = expected_counts((loaded.record for _, loaded in reader.grids()), policy_seeds=1)
+    expected = expected_counts((grid.record for grid in shipped_grids(suite)), policy_seeds=1)
     assert EXPECTED_RANDOM_WALK[suite] == (
         round(float(expected.completed), 6),
         round(float(expected.verified), 6),

@@ -13,7 +13,7 @@ from wayproof.evidence.recovery_records import GridRecord
 from wayproof.recovery.certificate import certificate_fault
 from wayproof.recovery.grid import Grid
 from wayproof.recovery.planner import cost_to_go, next_cell, potential_rows, reference_path
-from wayproof.recovery.suite import LoadedGrid
+from wayproof.recovery.tracks.v0 import LoadedGrid
 
 
 def random_grid(seed: int) -> Grid:

@@ -1,4 +1,4 @@
-"""The independent verifier: the first failing check, in order, at the right step."""
+"""The referee: the first failing check, in order, at the right step."""
 
 import subprocess
 import sys
@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from wayproof.errors import IntegrityError
 from wayproof.evidence.recovery_names import CHECKS
-from wayproof.evidence.recovery_records import FINISH, Action, ScenarioRecord, Step, Trace
-from wayproof.recovery import replay as replay_module
-from wayproof.recovery.policies import CONTROL_SOURCES
+from wayproof.evidence.recovery_records import FINISH, Action, Step, Trace
+from wayproof.recovery.agents.controls import CONTROL_SOURCES
 from wayproof.recovery.referee import Referee
-from wayproof.recovery.suite import LoadedGrid
-from wayproof.recovery.trial import judge_trace, run_trial
+from wayproof.recovery.tracks import v0 as v0_module
+from wayproof.recovery.tracks.v0 import LoadedGrid, V0Case, verdict_on
+from wayproof.recovery.trial import run_trial
 from wayproof.recovery.world import Outcome
 
 Edit = Callable[[list[Step]], None]
 ORDER: list[str] = [check.name for check in CHECKS]
 
 
-def planner_trace(worked: LoadedGrid, scenario: ScenarioRecord) -> Trace:
-    return run_trial("worked", worked, scenario, CONTROL_SOURCES["planner"], 0)[0]
+def planner_trace(case: V0Case) -> Trace:
+    return run_trial("worked", case, CONTROL_SOURCES["planner"], 0).trace
 
 
 def edited(trace: Trace, edit: Edit) -> Trace:
@@ -83,8 +83,8 @@ def test_the_verifier_loads_neither_world_nor_planner() -> None:
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_planner_passes_every_check(worked: LoadedGrid, number: int) -> None:
     """All nine checks are true, and only then is a recovery verified."""
-    scenario = worked.record.scenarios[number]
-    verdict = judge_trace(worked, scenario, planner_trace(worked, scenario))
+    case = worked.cases()[number]
+    verdict = verdict_on(case, planner_trace(case))
     assert [getattr(verdict.checks, name) for name in ORDER] == [True] * 9
     assert (verdict.completed, verdict.verified, verdict.failure) == (True, True, None)
 
@@ -129,8 +129,8 @@ def test_the_first_failing_check_is_named(
     worked: LoadedGrid, edit: Edit, check: str, at: int | None
 ) -> None:
     """Checks before it are true, it is false, those after it are null; the step is named."""
-    scenario = worked.record.scenarios[0]
-    verdict = judge_trace(worked, scenario, edited(planner_trace(worked, scenario), edit))
+    case = worked.cases()[0]
+    verdict = verdict_on(case, edited(planner_trace(case), edit))
     assert verdict.failure is not None
     assert (verdict.failure.check, verdict.failure.step) == (check, at)
     made = [getattr(verdict.checks, name) for name in ORDER]
@@ -142,22 +142,22 @@ def test_the_first_failing_check_is_named(
 
 def test_one_proposal_too_many_is_over_budget(worked: LoadedGrid) -> None:
     """The budget counts proposals, accepted or not."""
-    scenario = worked.record.scenarios[0]
-    trace, _ = run_trial("worked", worked, scenario, CONTROL_SOURCES["blind-repeat"], 0)
-    assert len(trace.steps) == 2 + scenario.budget
-    verdict = judge_trace(worked, scenario, edited(trace, repeat_last))
+    case = worked.cases()[0]
+    trace = run_trial("worked", case, CONTROL_SOURCES["blind-repeat"], 0).trace
+    assert len(trace.steps) == 2 + case.budget
+    verdict = verdict_on(case, edited(trace, repeat_last))
     assert verdict.failure is not None
-    assert (verdict.failure.check, verdict.failure.step) == ("within_budget", 2 + scenario.budget)
+    assert (verdict.failure.check, verdict.failure.step) == ("within_budget", 2 + case.budget)
 
 
 def test_without_certificate_there_is_no_verified_recovery(worked: LoadedGrid) -> None:
     """A wrong potential fails optimum_certified, whatever the trace; completion stands."""
-    scenario = worked.record.scenarios[0]
-    trace = planner_trace(worked, scenario)
+    case = worked.cases()[0]
+    trace = planner_trace(case)
     wrong = msgspec.structs.replace(
         worked.record, potentials=((7, 9, 4, 1), *worked.record.potentials[1:])
     )
-    verdict = Referee(wrong).judge(scenario, trace, lambda: True)
+    verdict = Referee(wrong).check(case.scenario, trace, lambda: True)
     assert verdict.failure is not None
     assert verdict.failure.check == "optimum_certified"
     assert verdict.completed
@@ -165,24 +165,24 @@ def test_without_certificate_there_is_no_verified_recovery(worked: LoadedGrid) -
 
 def test_a_replay_that_differs_fails_last(worked: LoadedGrid) -> None:
     """The replay is asked once everything else holds."""
-    scenario = worked.record.scenarios[0]
-    verdict = worked.referee.judge(scenario, planner_trace(worked, scenario), lambda: False)
+    case = worked.cases()[0]
+    verdict = worked.referee.check(case.scenario, planner_trace(case), lambda: False)
     assert verdict.failure is not None
     assert verdict.failure.check == "replay_identical"
     assert verdict.completed
     assert not verdict.verified
 
 
-def test_verifier_and_world_are_held_against_each_other(
+def test_referee_and_world_are_held_against_each_other(
     worked: LoadedGrid, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a trace fails anyway: a world with other rules than the verifier is said."""
-    scenario = worked.record.scenarios[0]
-    trace, _ = run_trial("worked", worked, scenario, CONTROL_SOURCES["blind-repeat"], 0)
-    assert judge_trace(worked, scenario, trace).checks.replay_identical is None
-    monkeypatch.setattr(replay_module, "step", lambda *given: Outcome(given[1]))
+    """Also where a trace fails anyway: a world with other rules than the referee is said."""
+    case = worked.cases()[0]
+    trace = run_trial("worked", case, CONTROL_SOURCES["blind-repeat"], 0).trace
+    assert verdict_on(case, trace).checks.replay_identical is None
+    monkeypatch.setattr(v0_module, "step", lambda *given: Outcome(given[1]))
     with pytest.raises(IntegrityError, match=r"steps\[0\]: check replay_identical fails"):
-        judge_trace(worked, scenario, trace)
+        verdict_on(case, trace)
 
 
 cells = st.tuples(st.integers(-2, 5), st.integers(-2, 5))
@@ -198,13 +198,13 @@ steps = st.builds(
 
 
 @given(st.lists(steps, max_size=12), st.integers(0, 2))
-def test_no_trace_makes_the_verifier_crash(
+def test_no_trace_makes_the_referee_crash(
     worked: LoadedGrid, made: list[Step], number: int
 ) -> None:
     """Any steps at all get a verdict, and nonsense is never a recovery."""
 
     trace = Trace(policy="x", policy_seed=0, scenario_id="s", steps=tuple(made))
-    verdict = judge_trace(worked, worked.record.scenarios[number], trace)
+    verdict = verdict_on(worked.cases()[number], trace)
     if verdict.verified:
         assert made[-1].spent == worked.record.potentials[0][0]
 
@@ -215,11 +215,11 @@ def test_no_trial_costs_less_than_the_certified_optimum(
 ) -> None:
     """A completed trial's cost is at least the optimum; at it exactly when verified."""
 
-    scenario = worked.record.scenarios[number]
-    trace, _ = run_trial("worked", worked, scenario, CONTROL_SOURCES["random-walk"], seed)
-    verdict = judge_trace(worked, scenario, trace)
+    case = worked.cases()[number]
+    trace = run_trial("worked", case, CONTROL_SOURCES["random-walk"], seed).trace
+    verdict = verdict_on(case, trace)
     if verdict.completed:
         assert trace.steps[-1].spent >= 8
         assert verdict.verified is (trace.steps[-1].spent == 8)
     else:
-        assert len(trace.steps) == scenario.prefix_length + 1 + scenario.budget
+        assert len(trace.steps) == len(case.prefix) + 1 + case.budget

@@ -21,21 +21,22 @@ from wayproof.cli import main
 from wayproof.errors import InputError
 from wayproof.evidence.recovery_names import LIMITS
 from wayproof.evidence.recovery_records import FINISH, Action, Result
-from wayproof.recovery.policies import (
-    CONTROL_SOURCES,
+from wayproof.recovery.agents.controls import CONTROL_SOURCES, controls_named
+from wayproof.recovery.agents.policy import (
     Observation,
     PolicyFailedError,
     PolicySource,
+    client_agent,
 )
 from wayproof.recovery.run import RunRequest, run_suite
 from wayproof.recovery.suite import (
     REFERENCE_RESULTS_SHA256,
-    LoadedGrid,
     SuiteReader,
     suite_path,
 )
 from wayproof.recovery.summary import Summary, Tally, summarize
-from wayproof.recovery.trial import judge_trace, run_trial
+from wayproof.recovery.tracks.v0 import LoadedGrid, verdict_on
+from wayproof.recovery.trial import run_trial
 from wayproof.stats.seeded import SplitMix64
 
 EVIDENCE = ("results.jsonl", "suite.jsonl", "summary.json", "traces.jsonl")
@@ -126,7 +127,7 @@ def test_the_order_of_the_arguments_does_not_matter(official_bundle: Path, tmp_p
     """Policies and seeds are sets; streams are keyed by ids."""
     request = RunRequest(
         suite_path("wfrb-v0"),
-        policies=("random-walk", "planner", "blind-repeat"),
+        policies=controls_named(("random-walk", "planner", "blind-repeat")),
         policy_seeds=(1, 0),
     )
     run_suite(request, tmp_path / "out")
@@ -135,7 +136,9 @@ def test_the_order_of_the_arguments_does_not_matter(official_bundle: Path, tmp_p
 
 def test_a_part_of_a_run_has_the_same_trials(official_bundle: Path, tmp_path: Path) -> None:
     """One policy and one seed alone give the very lines of the whole run."""
-    request = RunRequest(suite_path("wfrb-v0"), policies=("random-walk",), policy_seeds=(1,))
+    request = RunRequest(
+        suite_path("wfrb-v0"), policies=controls_named(("random-walk",)), policy_seeds=(1,)
+    )
     run_suite(request, tmp_path / "out")
     whole = (official_bundle / "traces.jsonl").read_bytes().splitlines()
     part = (tmp_path / "out" / "traces.jsonl").read_bytes().splitlines()
@@ -253,21 +256,22 @@ def test_an_outside_policy_that_fails_ends_its_trial_alone(
     worked: LoadedGrid, name: str, outcome: str
 ) -> None:
     """Its failure is an outcome of its own; the trace so far stands and is judged."""
-    source = PolicySource(name, "client_agent", lambda _: _Scripted(name))
-    scenario = worked.record.scenarios[0]
-    trace, found = run_trial("worked", worked, scenario, source, 0)
+    source = client_agent(name, lambda _: _Scripted(name))
+    case = worked.cases()[0]
+    trace, found, log = run_trial("worked", case, source, 0)
     assert found == outcome
+    assert (outcome == "timed_out") is not bool(log)
     assert [step.phase for step in trace.steps] == ["prefix", "injected"]
-    verdict = judge_trace(worked, scenario, trace)
+    verdict = verdict_on(case, trace)
     assert verdict.failure is not None
     assert verdict.failure.check == "finished_at_target"
 
 
 def test_a_fault_in_a_control_is_not_hidden(worked: LoadedGrid) -> None:
     """A control that raises is a fault of the bench."""
-    source = PolicySource("raises", "reference_control", lambda _: _Scripted("raises"))
+    source = PolicySource("raises", "reference_control", lambda _: _Scripted("raises"), "raises")
     with pytest.raises(RuntimeError, match="collision"):
-        run_trial("worked", worked, worked.record.scenarios[0], source, 0)
+        run_trial("worked", worked.cases()[0], source, 0)
 
 
 def test_a_policy_sees_the_latest_rejection(worked: LoadedGrid) -> None:
@@ -282,8 +286,8 @@ def test_a_policy_sees_the_latest_rejection(worked: LoadedGrid) -> None:
             assert observation.target == (1, 3)
             return FINISH
 
-    source = PolicySource("watcher", "client_agent", lambda _: Watcher())
-    run_trial("worked", worked, worked.record.scenarios[0], source, 0)
+    source = client_agent("watcher", lambda _: Watcher())
+    run_trial("worked", worked.cases()[0], source, 0)
     assert seen[0] == (Action.to(1, 1), "collision")
     assert set(seen[1:]) == {(FINISH, "premature_end")}
     assert len(seen) == 28
@@ -292,7 +296,7 @@ def test_a_policy_sees_the_latest_rejection(worked: LoadedGrid) -> None:
 def test_the_random_walk_draws_four_moves_and_asks_to_finish(worked: LoadedGrid) -> None:
     """Draws 0 to 3 are up, left, right, down; off-grid moves are proposed too."""
     draws = SplitMix64(99)
-    walk = CONTROL_SOURCES["random-walk"].make(SplitMix64(99))
+    walk = CONTROL_SOURCES["random-walk"].make(99)
     at = Observation(worked.grid, (0, 0), 0, FINISH, "premature_end", 9)
     for _ in range(40):
         up, left, right, down = (-1, 0), (0, -1), (0, 1), (1, 0)

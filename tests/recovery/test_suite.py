@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from recovery.material import shipped_grids
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
 from wayproof.errors import InputError
@@ -19,13 +20,8 @@ from wayproof.evidence.recovery_records import (
     GridRecord,
     SuiteHeader,
 )
-from wayproof.recovery.suite import (
-    PINNED_SUITES,
-    LoadedGrid,
-    SuiteReader,
-    failure_state,
-    suite_path,
-)
+from wayproof.recovery.suite import PINNED_SUITES, SuiteReader, suite_path
+from wayproof.recovery.tracks.v0 import LoadedGrid, failure_state
 from wayproof.recovery.world import step
 
 Document = dict[str, Any]
@@ -249,15 +245,10 @@ def test_the_pins_are_the_published_ones() -> None:
     }
 
 
-def load(suite: str) -> list[LoadedGrid]:
-    with SuiteReader(suite_path(suite)) as reader:
-        return [loaded for _, loaded in reader.grids()]
-
-
 @pytest.mark.parametrize(("suite", "grids"), [("wfrb-v0", 50), ("explorer-sample", 12)])
 def test_a_shipped_suite_is_what_the_contract_says(suite: str, grids: int) -> None:
     """Three kinds a grid; a shared failure state; on-grid walls; free far cells; budgets."""
-    found = load(suite)
+    found = shipped_grids(suite)
     assert len(found) == grids
     for loaded in found:
         record, grid = loaded.record, loaded.grid
@@ -285,7 +276,7 @@ def test_a_shipped_suite_is_what_the_contract_says(suite: str, grids: int) -> No
 
 def test_the_two_suites_share_nothing() -> None:
     """The Explorer's sample has other grids and other ids."""
-    ours, sample = load("wfrb-v0"), load("explorer-sample")
+    ours, sample = shipped_grids("wfrb-v0"), shipped_grids("explorer-sample")
     assert {one.record.rows for one in ours}.isdisjoint(one.record.rows for one in sample)
     assert {one.record.grid_id for one in ours}.isdisjoint(one.record.grid_id for one in sample)
 

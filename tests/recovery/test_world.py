@@ -8,7 +8,7 @@ from wayproof.errors import InputError
 from wayproof.evidence.recovery_names import FAILURE_KINDS
 from wayproof.evidence.recovery_records import FINISH, Action, Cell
 from wayproof.recovery.grid import MAX_CELLS, Grid
-from wayproof.recovery.suite import LoadedGrid
+from wayproof.recovery.tracks.v0 import LoadedGrid
 from wayproof.recovery.world import State, reset, step
 
 FAR = 2**53 - 1

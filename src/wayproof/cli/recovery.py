@@ -115,14 +115,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from wayproof.evidence.recovery_names import CONTROLS
+    from wayproof.recovery.agents.controls import CONTROL_SOURCES, controls_named
     from wayproof.recovery.run import RunRequest, run_suite
     from wayproof.recovery.suite import suite_path
 
     request = RunRequest(
         suite=suite_path(args.suite),
         suite_name=args.suite,
-        policies=tuple(args.policy or [control.name for control in CONTROLS]),
+        policies=controls_named(args.policy or list(CONTROL_SOURCES)),
         policy_seeds=_seeds(args.seeds),
         processes=_processes(args.processes),
     )
@@ -295,7 +295,7 @@ def _replay(args: argparse.Namespace) -> int:
 def _require_same_replay(bundle: Path, trial: "RecordedTrial") -> None:
     from wayproof.recovery.replay import first_difference
 
-    different = first_difference(trial.loaded.grid, trial.trace.steps)
+    different = first_difference(trial.case.begin(), trial.trace.steps)
     if different is not None:
         raise IntegrityError(
             "a fresh world does something else",
@@ -315,11 +315,9 @@ def _trial_line(trial: "RecordedTrial") -> Iterator[str]:
 
 
 def _trial_drawn(trial: "RecordedTrial") -> Iterator[str]:
-    from wayproof.recovery.drawing import draw_trace
-
     result = trial.result
     yield f"trial {trial.id} on {result.grid_id}\n"
-    for block in draw_trace(trial.loaded.record, trial.trace.steps):
+    for block in trial.case.drawing(trial.trace.steps):
         yield block + "\n"
     yield (
         f"{_spelled(result.completed, result.verified_recovery)}: cost {result.final_cost}, "
@@ -327,7 +325,7 @@ def _trial_drawn(trial: "RecordedTrial") -> Iterator[str]:
     )
 
 
-def _spelled(completed: bool, verified: bool) -> str:
+def _spelled(completed: bool, verified: bool | None) -> str:
     if verified:
         return "verified recovery"
     return "completed, not at the optimal cost" if completed else "not completed"

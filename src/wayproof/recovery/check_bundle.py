@@ -2,13 +2,13 @@
 
 In this order, stopping at the first thing that doesn't hold: the manifest says what a
 run would say; the suite is well formed, certified and, when it bears an official id,
-has the pinned bytes; then trial by trial the trace is judged by the independent
-verifier, replayed in a fresh world, made again when its policy is a reference control,
-and its record derived from it and compared; last, the summary follows from the results.
+has the pinned bytes; then trial by trial the referee checks the trace, a fresh world
+replays it, a reference control is run again, and the record that follows from the trace
+is compared; last, the summary follows from the results.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -25,41 +25,49 @@ from wayproof.evidence.recovery_names import (
     SUITE_NAME,
     SUMMARY_NAME,
     TRACES_NAME,
+    UNDETECTABLE,
+    AgentOutcome,
 )
-from wayproof.evidence.recovery_records import Result, ScenarioRecord, Step, Trace, trial_id
+from wayproof.evidence.recovery_records import AgentRecord, Step, trial_id
 from wayproof.lines import evidence_lines
-from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.referee import Verdict
+from wayproof.recovery.agents.controls import CONTROL_SOURCES
 from wayproof.recovery.run import RunSettings
 from wayproof.recovery.suite import (
     PINNED_SUITES,
     REFERENCE_RESULTS_SHA256,
-    LoadedGrid,
     SuiteReader,
     suite_path,
 )
-from wayproof.recovery.summary import Tally
-from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
+from wayproof.recovery.track import (
+    Agent,
+    Case,
+    Finding,
+    SuiteTally,
+    Track,
+    TrialResult,
+    WrittenTrace,
+)
+from wayproof.recovery.trial import run_trial, trial_has_ended
 from wayproof.text import quoted
 
-__all__ = ["NOT_DETECTABLE", "AuditReport", "Memory", "audit_bundle", "check"]
-
-NOT_DETECTABLE: Final = (
-    "Not detectable from a bundle: an invented but legal trace of a client agent; a custom "
-    "suite certified anew under an id of its own, and what such a suite says of its generator; "
-    "times, host and versions in the manifest."
-)
+__all__ = ["RecoveryCheck", "check", "check_recovery"]
 
 _FILES: Final = frozenset({SUITE_NAME, TRACES_NAME, RESULTS_NAME, SUMMARY_NAME})
-_MEASURED: Final = frozenset({"finished_at_target", "cost_exact"})
-"""Checks that an honest trial may fail; any other failed check means that the trace is false."""
-
-_trace_decoder: Final = msgspec.json.Decoder(Trace)
-_result_decoder: Final = msgspec.json.Decoder(Result)
 
 
-class AuditReport(NamedTuple):
-    """What was checked, and found to hold."""
+class RecoveryCheck(NamedTuple):
+    """What was checked, and found to hold.
+
+    Attributes
+    ----------
+    controls_run_again
+        Trials of reference controls, each run again.
+    client_trials
+        Trials of client agents: their every step follows the rules, and nothing shows
+        that the agent took them.
+    agents
+        What the bundle says of its client agents; nothing checks it.
+    """
 
     suite_id: str
     suite_sha256: str
@@ -67,54 +75,66 @@ class AuditReport(NamedTuple):
     grids: int
     trials: int
     controls_run_again: int
+    client_trials: int
+    agents: tuple[AgentRecord, ...]
     results_sha256: str
     is_reference: bool
 
 
 def check(folder: Path, manifest: Manifest, request: CheckRequest) -> CheckReport:
-    """Audit the bundle and say what was checked, and what no bundle can show."""
-    report = audit_bundle(folder, manifest, progress=request.progress)
+    """Check the bundle and say what was checked, and what no bundle can show."""
+    report = check_recovery(folder, manifest, progress=request.progress)
     standing = (
         "official suite: its bytes are the pinned ones"
         if report.official
         else "custom suite: certified, but no pin stands behind it"
     )
     reference = " (the digest that is published with wayproof)" if report.is_reference else ""
+    undetectable = "; ".join(kind.meaning for kind in UNDETECTABLE)
     return CheckReport(
         findings=(
             f"suite {report.suite_id}, SHA-256 {report.suite_sha256}",
             f"{standing}; {report.grids} certificates checked",
             f"{report.trials} trials: every transition checked and replayed",
-            f"{report.controls_run_again} trials of reference controls run again: the same steps",
+            *_classes(report),
             "records and summary follow from the traces",
             f"results.jsonl SHA-256 {report.results_sha256}{reference}",
-            NOT_DETECTABLE,
+            f"Not detectable from a bundle: {undetectable}.",
         ),
         verdict="verified",
+        own_words=tuple(
+            f"agent {agent.policy}, {agent.kind}: "
+            + ", ".join(f"{key} {said}" for key, said in sorted(agent.details.items()))
+            for agent in report.agents
+        ),
     )
 
 
-Memory = dict[tuple[str, str, bytes, bytes, bytes], Result]
-"""Trials found good in this process: suite, id, and the lines of grid, trace and result.
-
-Checking a trial is a function of these bytes alone, so what was found good once is good
-again. It lets many nearly equal bundles be audited in a row.
-"""
+def _classes(report: "RecoveryCheck") -> Iterator[str]:
+    if report.controls_run_again:
+        yield f"{report.controls_run_again} trials of reference controls run again: the same steps"
+    if report.client_trials:
+        yield (
+            f"{report.client_trials} trials of client agents: every step is lawful; nothing shows "
+            "that the agent took it"
+        )
 
 
 class _Trial(NamedTuple):
     """One trial's place: what the suite and the settings say must stand there."""
 
     suite_id: str
-    grid_line: bytes
-    loaded: LoadedGrid
-    scenario: ScenarioRecord
+    case: Case
     policy: str
     policy_seed: int
 
     @property
     def id(self) -> str:
-        return trial_id(self.policy, self.scenario.scenario_id, self.policy_seed)
+        return trial_id(self.policy, self.case.scenario_id, self.policy_seed)
+
+    @property
+    def is_control(self) -> bool:
+        return self.policy in CONTROL_SOURCES
 
 
 class _Lines:
@@ -144,13 +164,12 @@ class _Lines:
         self._file.close()
 
 
-def audit_bundle(
+def check_recovery(
     folder: Path,
     manifest: Manifest,
     *,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-    memory: Memory | None = None,
-) -> AuditReport:
+) -> RecoveryCheck:
     """Check everything but the manifest's digests, which ``verify_digests`` compares.
 
     Raises
@@ -162,9 +181,10 @@ def audit_bundle(
     try:
         _check_regular_files(folder)
         settings = _check_manifest(folder, manifest)
-        scenarios = _check_suite(folder, settings)
-        total = scenarios[1] * len(settings.policies) * len(settings.policy_seeds)
-        tally = _check_trials(folder, settings, total, progress, memory)
+        suite = _check_suite(folder, settings)
+        per_policy = suite.scenarios * len(settings.policy_seeds)
+        total = per_policy * len(settings.policies)
+        tally = _check_trials(folder, settings, suite.track, total, progress)
         _check_summary(folder, manifest, tally)
     except InputError as error:
         # Unreadable input is a matter of status 2; in a sealed bundle it is evidence
@@ -175,13 +195,16 @@ def audit_bundle(
             "can't be read", file=str(error.filename or folder), found=str(error.strerror)
         ) from None
     results = manifest.files[RESULTS_NAME].sha256
-    return AuditReport(
+    client_trials = per_policy * len(settings.agents)
+    return RecoveryCheck(
         suite_id=settings.suite_id,
         suite_sha256=manifest.files[SUITE_NAME].sha256,
         official=settings.suite_id in PINNED_SUITES,
-        grids=scenarios[0],
+        grids=suite.grids,
         trials=tally.trials,
-        controls_run_again=tally.trials,
+        controls_run_again=tally.trials - client_trials,
+        client_trials=client_trials,
+        agents=settings.agents,
         results_sha256=results,
         is_reference=results == REFERENCE_RESULTS_SHA256,
     )
@@ -230,24 +253,46 @@ def _check_manifest(folder: Path, manifest: Manifest) -> RunSettings:
                 expected=str(expected),
                 found=str(found),
             )
-    for policy in settings.policies:
-        if policy not in CONTROL_SOURCES:
-            raise IntegrityError(
-                "unknown policy",
-                file=str(path),
-                field="settings.policies",
-                expected=", ".join(CONTROL_SOURCES),
-                found=policy,
-            )
+    _check_policies(path, settings)
     return settings
+
+
+def _check_policies(path: Path, settings: RunSettings) -> None:
+    """Refuse a policy that is neither a control nor a client agent that is spoken of."""
+    agents = tuple(agent.policy for agent in settings.agents)
+    clients = tuple(name for name in settings.policies if name not in CONTROL_SOURCES)
+    if clients and len(clients) != len(settings.policies):
+        raise IntegrityError(
+            "client agents stand beside reference controls",
+            file=str(path),
+            field="settings.policies",
+            expected="a bundle of their own",
+            found=", ".join(settings.policies),
+        )
+    if agents != clients:
+        raise IntegrityError(
+            "the client agents are not those that the settings speak of",
+            file=str(path),
+            field="settings.agents",
+            expected=", ".join(clients) or "none: controls need no word",
+            found=", ".join(agents) or "none",
+        )
 
 
 def _rising(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sorted(set(values)))
 
 
-def _check_suite(folder: Path, settings: RunSettings) -> tuple[int, int]:
-    """Check pin, certificates and scenarios; return the numbers of grids and scenarios."""
+class _Suite(NamedTuple):
+    """A suite that holds: its track, and how many grids and scenarios it has."""
+
+    track: Track
+    grids: int
+    scenarios: int
+
+
+def _check_suite(folder: Path, settings: RunSettings) -> _Suite:
+    """Check pin, certificates and scenarios."""
     path = folder / SUITE_NAME
     # Of the file itself: where the manifest's digest is stale, the pin still speaks.
     found = digest_file(path).sha256
@@ -265,10 +310,10 @@ def _check_suite(folder: Path, settings: RunSettings) -> tuple[int, int]:
                 found=suite_id,
             )
         grids = scenarios = 0
-        for _, loaded in reader.grids():
+        for _, grid in reader.grids():
             grids += 1
-            scenarios += len(loaded.record.scenarios)
-    return grids, scenarios
+            scenarios += len(grid.cases())
+        return _Suite(reader.track, grids, scenarios)
 
 
 def _check_pin(path: Path, suite_id: str, found: str) -> None:
@@ -305,12 +350,13 @@ def _first_unofficial_line(path: Path, official_path: Path) -> int | None:
 def _check_trials(
     folder: Path,
     settings: RunSettings,
+    track: Track,
     total: int,
     progress: Callable[[int, int], None],
-    memory: Memory | None,
-) -> Tally:
-    """Check every trial, in the order of the results; return their count."""
-    tally = Tally()
+) -> SuiteTally:
+    """Check every trial, in the order of the results; return their tally."""
+    tally = track.tally()
+    check = _TrialCheck(track)
     with (
         closing(_Lines(folder, TRACES_NAME)) as traces,
         closing(_Lines(folder, RESULTS_NAME)) as results,
@@ -318,16 +364,13 @@ def _check_trials(
         for trial in _trials(folder / SUITE_NAME, settings):
             trace_at, trace_line = traces.take(trial.id)
             result_at, result_line = results.take(trial.id)
-            key = (trial.suite_id, trial.id, trial.grid_line, trace_line, result_line)
-            if memory is not None and key in memory:
-                tally.add(memory[key])
-                continue
-            trace, verdict = _checked_trace(trial, traces.path, trace_at, trace_line)
-            written = WrittenTrace(trace, trace_line)
-            result = _checked_result(trial, written, verdict, results.path, result_at, result_line)
-            tally.add(result)
-            if memory is not None:
-                memory[key] = result
+            tally.add(
+                check(
+                    trial,
+                    _Found(trace_line, traces.path, trace_at, trial.id),
+                    _Found(result_line, results.path, result_at, trial.id),
+                )
+            )
             progress(tally.trials, total)
         traces.end()
         results.end()
@@ -338,85 +381,137 @@ def _trials(suite: Path, settings: RunSettings) -> Iterator[_Trial]:
     """Every trial that must be there, in order: by policy, scenario, seed."""
     for policy in settings.policies:
         with SuiteReader(suite) as reader:
-            for line, loaded in reader.grids():
-                for scenario in loaded.record.scenarios:
+            for _, grid in reader.grids():
+                for case in grid.cases():
                     for seed in settings.policy_seeds:
-                        yield _Trial(settings.suite_id, line, loaded, scenario, policy, seed)
+                        yield _Trial(settings.suite_id, case, policy, seed)
 
 
-def _checked_trace(trial: _Trial, path: str, line: int, data: bytes) -> tuple[Trace, Verdict]:
-    place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
-    try:
-        trace = decode_record_line(data, _trace_decoder)
-    except InputError as error:
-        raise error.at(**place) from None
-    found_id = trial_id(trace.policy, trace.scenario_id, trace.policy_seed)
-    if found_id != trial.id:
-        raise IntegrityError("another trial's trace", **place, expected=trial.id, found=found_id)
-    try:
-        verdict = judge_trace(trial.loaded, trial.scenario, trace)
-    except IntegrityError as error:
-        raise error.at(file=path, line=line) from None
-    failure = verdict.failure
-    if failure is not None and failure.check not in _MEASURED:
+class _Found(NamedTuple):
+    """A line of evidence, and where it stands."""
+
+    line: bytes
+    path: str
+    number: int
+    trial: str
+
+    @property
+    def place(self) -> dict[str, Any]:
+        return {"file": self.path, "line": self.number, "index": f"trial {self.trial}"}
+
+
+class _TrialCheck:
+    """Checks one trial after the other, with the records of one track."""
+
+    def __init__(self, track: Track) -> None:
+        self._measured = track.measured
+        self._traces = msgspec.json.Decoder(track.trace_type)
+        self._results: msgspec.json.Decoder[Any] = msgspec.json.Decoder(track.result_type)
+
+    def __call__(self, trial: _Trial, trace: _Found, result: _Found) -> TrialResult:
+        written = self._written(trial, trace)
+        agent = self._agent(trial, result)
+        try:
+            finding = trial.case.find(trial.suite_id, written, agent)
+        except IntegrityError as error:
+            raise error.at(file=trace.path, line=trace.number) from None
+        self._check_failure(finding, trace)
+        if trial.is_control:
+            _check_against_control(trial, written, trace)
+        self._check_line(finding, result)
+        if not trial.is_control:
+            _check_outcome(trial, written, agent, result)
+        return finding.result
+
+    def _written(self, trial: _Trial, found: _Found) -> WrittenTrace:
+        try:
+            trace = decode_record_line(found.line, self._traces)
+        except InputError as error:
+            raise error.at(**found.place) from None
+        found_id = trial_id(trace.policy, trace.scenario_id, trace.policy_seed)
+        if found_id != trial.id:
+            raise IntegrityError(
+                "another trial's trace", **found.place, expected=trial.id, found=found_id
+            )
+        return WrittenTrace(trace, found.line)
+
+    def _agent(self, trial: _Trial, found: _Found) -> Agent:
+        """Return class and outcome: a control's are known, a client's outcome is recorded."""
+        if trial.is_control:
+            return Agent("reference_control", "ok")
+        outcome: AgentOutcome = "ok"
+        # A line that can't be read is refused when it is compared.
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            outcome = self._results.decode(found.line).agent_outcome
+        return Agent("client_agent", outcome)
+
+    def _check_failure(self, finding: Finding, trace: _Found) -> None:
+        failure = finding.failure
+        if failure is not None and failure.check not in self._measured:
+            raise IntegrityError(
+                f"check {failure.check} fails",
+                **trace.place,
+                field=None if failure.step is None else f"steps[{failure.step}]",
+                expected=failure.expected,
+                found=failure.found,
+            )
+
+    def _check_line(self, finding: Finding, found: _Found) -> None:
+        if found.line == finding.line:
+            return
+        try:
+            decode_record_line(found.line, self._results)
+        except InputError as error:
+            raise error.at(**found.place) from None
+        field, wanted, stood = _first_difference(finding.line, found.line)
         raise IntegrityError(
-            f"check {failure.check} fails",
-            **place,
-            field=None if failure.step is None else f"steps[{failure.step}]",
-            expected=failure.expected,
-            found=failure.found,
+            "record doesn't follow from the trace",
+            **found.place,
+            field=field,
+            expected=quoted(wanted),
+            found=quoted(stood),
         )
-    _check_against_control(trial, trace, place)
-    return trace, verdict
 
 
-def _check_against_control(trial: _Trial, trace: Trace, place: dict[str, Any]) -> None:
+def _check_against_control(trial: _Trial, written: WrittenTrace, found: _Found) -> None:
     """Run the reference control again: its trace is known to the last step."""
-    source = CONTROL_SOURCES[trial.policy]
-    again, _ = run_trial(trial.suite_id, trial.loaded, trial.scenario, source, trial.policy_seed)
+    source, trace = CONTROL_SOURCES[trial.policy], written.trace
+    again = run_trial(trial.suite_id, trial.case, source, trial.policy_seed).trace
     if again == trace:
         return
-    number, expected, found = next(
-        (number, expected, found)
-        for number, (expected, found) in enumerate(zip_longest(again.steps, trace.steps))
-        if expected != found
+    number, expected, stood = next(
+        (number, expected, stood)
+        for number, (expected, stood) in enumerate(zip_longest(again.steps, trace.steps))
+        if expected != stood
     )
     raise IntegrityError(
         f"the control {trial.policy}, run again, does something else",
-        **place,
+        **found.place,
         field=f"steps[{number}]",
         expected=_shown(expected),
-        found=_shown(found),
+        found=_shown(stood),
     )
 
 
-def _checked_result(
-    trial: _Trial, written: WrittenTrace, verdict: Verdict, path: str, line: int, data: bytes
-) -> Result:
-    place: dict[str, Any] = {"file": path, "line": line, "index": f"trial {trial.id}"}
-    agent = Agent(CONTROL_SOURCES[trial.policy].evidence_class, "ok")
-    result = result_record(trial.suite_id, trial.loaded, trial.scenario, written, verdict, agent)
-    expected = record_bytes(result)
-    if data == expected:
-        return result
-    try:
-        decode_record_line(data, _result_decoder)
-    except InputError as error:
-        raise error.at(**place) from None
-    field, wanted, found = _first_difference(expected, data)
-    raise IntegrityError(
-        "record doesn't follow from the trace",
-        **place,
-        field=field,
-        expected=quoted(wanted),
-        found=quoted(found),
-    )
+def _check_outcome(trial: _Trial, written: WrittenTrace, agent: Agent, found: _Found) -> None:
+    """Refuse a trial that stops early and is ``ok``, or reaches its end and isn't."""
+    has_ended = trial_has_ended(trial.case, written.trace)
+    if has_ended is not (agent.outcome == "ok"):
+        raise IntegrityError(
+            "agent_outcome doesn't follow from the trace",
+            **found.place,
+            field="agent_outcome",
+            expected='"ok": the trial came to its end'
+            if has_ended
+            else "what went wrong: the trace stops before a finish or the budget's end",
+            found=quoted(agent.outcome),
+        )
 
 
 # -- summary --------------------------------------------------------------------------
 
 
-def _check_summary(folder: Path, manifest: Manifest, tally: Tally) -> None:
+def _check_summary(folder: Path, manifest: Manifest, tally: SuiteTally) -> None:
     path = folder / SUMMARY_NAME
     expected = record_bytes(tally.summary(manifest.files[RESULTS_NAME].sha256)) + b"\n"
     data = _summary_bytes(path)

@@ -8,9 +8,10 @@ target among the free cells; then, per failure kind, the prefix and the injected
 What can't hold the three scenarios is thrown away and drawn again as the next attempt.
 """
 
-from collections import deque
+import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from concurrent.futures import Executor
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -28,12 +29,10 @@ from wayproof.evidence.recovery_records import (
     ScenarioRecord,
     SuiteHeader,
 )
+from wayproof.parallel.backend import backend
 from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
 from wayproof.recovery.planner import cost_to_go, potential_rows, reference_path
 from wayproof.stats.seeded import SplitMix64, stream
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 __all__ = [
     "GENERATOR_NAME",
@@ -139,10 +138,12 @@ def custom_suite_id(recipe: Recipe) -> str:
     return f"custom-{sha256_hex(canonical_bytes(made_from))[:12]}"
 
 
-def suite_lines(recipe: Recipe, *, processes: int = 1) -> Iterator[bytes]:
+def suite_lines(
+    recipe: Recipe, *, processes: int = 1, executor: Executor | None = None
+) -> Iterator[bytes]:
     """Yield the lines of a suite, each with its line feed; few grids in memory at a time.
 
-    The bytes are the same for any number of processes.
+    The bytes are the same for any number of processes, and on any executor.
 
     Raises
     ------
@@ -151,28 +152,17 @@ def suite_lines(recipe: Recipe, *, processes: int = 1) -> Iterator[bytes]:
     """
     recipe.parameters.check()
     yield record_bytes(_header(recipe)) + b"\n"
-    if processes == 1:
-        for number in range(recipe.parameters.grids):
-            yield _grid_lines(recipe, range(number, number + 1))
-        return
-    from wayproof.parallel.backend import worker_pool
-
+    grids = recipe.parameters.grids
+    block_grids = 1 if processes == 1 and executor is None else _BLOCK_GRIDS
     blocks = (
-        range(first, min(first + _BLOCK_GRIDS, recipe.parameters.grids))
-        for first in range(0, recipe.parameters.grids, _BLOCK_GRIDS)
+        (recipe, range(first, min(first + block_grids, grids)))
+        for first in range(0, grids, block_grids)
     )
-    with worker_pool(processes, _share_nothing) as pool:
-        window: deque[Future[bytes]] = deque()
-        for block in blocks:
-            window.append(pool.submit(_grid_lines, recipe, block))
-            if len(window) > 3 * processes:
-                yield window.popleft().result()
-        while window:
-            yield window.popleft().result()
-
-
-def _share_nothing() -> None:
-    """Every job says all that it needs."""
+    with (
+        backend(processes, executor) as place,
+        contextlib.closing(place.map(_grid_lines, blocks)) as made,
+    ):
+        yield from made
 
 
 def _grid_lines(recipe: Recipe, numbers: range) -> bytes:

@@ -2,32 +2,29 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from wayproof.canonical import decode_record_line
 from wayproof.errors import InputError, IntegrityError
 from wayproof.evidence.recovery_names import RESULTS_NAME, SUITE_NAME, TRACES_NAME
-from wayproof.evidence.recovery_records import Result, ScenarioRecord, Trace, trial_id
+from wayproof.evidence.recovery_records import Trace, trial_id
 from wayproof.lines import evidence_lines
-from wayproof.recovery.suite import LoadedGrid, SuiteReader
+from wayproof.recovery.suite import SuiteReader
+from wayproof.recovery.track import Case, Track, TrialResult
 
 __all__ = ["RecordedTrial", "read_trials"]
 
-_trace_decoder: Final = msgspec.json.Decoder(Trace)
-_result_decoder: Final = msgspec.json.Decoder(Result)
-
 
 class RecordedTrial(NamedTuple):
-    """One trial of a bundle, with the grid and scenario it was run on."""
+    """One trial of a bundle, with the scenario it was run on."""
 
     id: str
     line: int
-    loaded: LoadedGrid
-    scenario: ScenarioRecord
+    case: Case
     trace: Trace
-    result: Result
+    result: TrialResult
 
 
 def read_trials(folder: Path) -> Iterator[RecordedTrial]:
@@ -45,7 +42,9 @@ def read_trials(folder: Path) -> Iterator[RecordedTrial]:
         if not path.is_file():
             raise IntegrityError("file is missing", file=str(path))
     with paths[0].open("rb") as traces, paths[1].open("rb") as results:
-        grids = _Grids(folder / SUITE_NAME)
+        cases = _Cases(folder / SUITE_NAME)
+        trace_decoder = msgspec.json.Decoder(cases.track.trace_type)
+        result_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(cases.track.result_type)
         pairs = zip(
             evidence_lines(traces, str(paths[0])),
             evidence_lines(results, str(paths[1])),
@@ -53,11 +52,11 @@ def read_trials(folder: Path) -> Iterator[RecordedTrial]:
         )
         for (number, trace_line), (_, result_line) in pairs:
             try:
-                trace = decode_record_line(trace_line, _trace_decoder)
+                trace = decode_record_line(trace_line, trace_decoder)
             except InputError as error:
                 raise error.at(file=str(paths[0]), line=number) from None
             try:
-                result = decode_record_line(result_line, _result_decoder)
+                result = decode_record_line(result_line, result_decoder)
             except InputError as error:
                 raise error.at(file=str(paths[1]), line=number) from None
             name = trial_id(trace.policy, trace.scenario_id, trace.policy_seed)
@@ -68,24 +67,26 @@ def read_trials(folder: Path) -> Iterator[RecordedTrial]:
                     line=number,
                     expected=name,
                 )
-            loaded, scenario = grids.find(trace.policy, trace.scenario_id)
-            yield RecordedTrial(name, number, loaded, scenario, trace, result)
+            case = cases.find(trace.policy, trace.scenario_id)
+            yield RecordedTrial(name, number, case, trace, result)
 
 
-class _Grids:
+class _Cases:
     """Walks the suite once per policy, in step with the trials."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        with SuiteReader(path) as reader:
+            self.track: Track = reader.track
         self._policy: str | None = None
-        self._walk: Iterator[tuple[LoadedGrid, ScenarioRecord]] = iter(())
-        self._here: tuple[LoadedGrid, ScenarioRecord] | None = None
+        self._walk: Iterator[Case] = iter(())
+        self._here: Case | None = None
 
-    def find(self, policy: str, scenario_id: str) -> tuple[LoadedGrid, ScenarioRecord]:
+    def find(self, policy: str, scenario_id: str) -> Case:
         if policy != self._policy:
             self._policy, self._here = policy, None
-            self._walk = self._scenarios()
-        while self._here is None or self._here[1].scenario_id != scenario_id:
+            self._walk = self._cases()
+        while self._here is None or self._here.scenario_id != scenario_id:
             self._here = next(self._walk, None)
             if self._here is None:
                 raise IntegrityError(
@@ -95,8 +96,7 @@ class _Grids:
                 )
         return self._here
 
-    def _scenarios(self) -> Iterator[tuple[LoadedGrid, ScenarioRecord]]:
+    def _cases(self) -> Iterator[Case]:
         with SuiteReader(self._path) as reader:
-            for _, loaded in reader.grids():
-                for scenario in loaded.record.scenarios:
-                    yield loaded, scenario
+            for _, grid in reader.grids():
+                yield from grid.cases()

@@ -1,4 +1,4 @@
-"""The independent verifier: judges a trace by the grid and the recorded actions alone.
+"""The referee: checks a trace by the grid and the recorded actions alone.
 
 It restates the rules instead of importing them: neither the world nor the planner is
 loaded, so a fault in either can't hide itself here. Every step is made again from the
@@ -36,7 +36,7 @@ class Failure(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The verifier's judgement of one trace."""
+    """What the referee makes of one trace."""
 
     checks: Checks
     failure: Failure | None
@@ -61,7 +61,7 @@ class _Ruling(NamedTuple):
 
 
 class Referee:
-    """Judges the traces of one grid's scenarios.
+    """Checks the traces of one grid's scenarios.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Referee:
         self._rows = grid.rows
         self.certificate_fault: Fault | None = certificate_fault(grid)
 
-    def judge(
+    def check(
         self, scenario: ScenarioRecord, trace: Trace, replayed: Callable[[], bool]
     ) -> Verdict:
         """Make the checks in their order and stop at the first that fails.

@@ -1,42 +1,28 @@
 """Replay: the recorded actions, carried out in a fresh world."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from wayproof.evidence.recovery_records import Step
-from wayproof.recovery.grid import Grid
-from wayproof.recovery.world import State, reset, step
+from wayproof.recovery.track import Episode
 
 __all__ = ["first_difference", "replay"]
 
 
-def replay(grid: Grid, steps: Iterable[Step]) -> Iterator[tuple[Step, Step]]:
+def replay(fresh: Episode, steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
     """Yield each recorded step beside the step that a fresh world makes of its action.
 
     The replay ends after an accepted finish; recorded steps beyond it are not made.
     """
-    state: State = reset(grid)
     for recorded in steps:
-        if state.finished:
+        if fresh.finished:
             return
-        outcome = step(grid, state, recorded.action)
-        state = outcome.state
-        yield (
-            recorded,
-            Step(
-                accepted=outcome.rejection is None,
-                action=recorded.action,
-                phase=recorded.phase,
-                position=state.position,
-                rejection=outcome.rejection,
-                spent=state.spent,
-            ),
-        )
+        yield recorded, fresh.act(recorded.phase, recorded.action)
 
 
-def first_difference(grid: Grid, steps: tuple[Step, ...]) -> int | None:
+def first_difference(fresh: Episode, steps: Sequence[Step]) -> int | None:
     """Index of the first recorded step that a fresh world doesn't make; None when all are."""
     made = 0
-    for recorded, again in replay(grid, steps):
+    for recorded, again in replay(fresh, steps):
         if recorded != again:
             return made
         made += 1

@@ -6,11 +6,12 @@ and they are written in their order: the bytes are the same for any number of pr
 """
 
 import contextlib
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -26,39 +27,49 @@ from wayproof.evidence.recovery_names import (
     SUMMARY_NAME,
     TRACES_NAME,
 )
-from wayproof.evidence.recovery_records import Count, Identifier
-from wayproof.recovery.policies import CONTROL_SOURCES
-from wayproof.recovery.suite import (
-    PINNED_SUITES,
-    SuiteReader,
-    load_grid_line,
-)
-from wayproof.recovery.summary import Summary, Tally
-from wayproof.recovery.trial import Agent, WrittenTrace, judge_trace, result_record, run_trial
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from wayproof.evidence.recovery_records import AgentRecord, Count, Identifier
+from wayproof.parallel.backend import Backend, backend
+from wayproof.recovery.agents.controls import CONTROL_SOURCES
+from wayproof.recovery.agents.policy import PolicySource
+from wayproof.recovery.suite import PINNED_SUITES, SuiteReader
+from wayproof.recovery.summary import Summary
+from wayproof.recovery.track import Agent, SuiteTally, WrittenTrace
+from wayproof.recovery.tracks.registry import TRACKS
+from wayproof.recovery.trial import run_trial
 
 __all__ = [
     "MAX_POLICY_SEEDS",
     "RunReport",
     "RunRequest",
     "RunSettings",
-    "checked_policies",
     "checked_seeds",
+    "checked_sources",
     "run_suite",
 ]
 
 MAX_POLICY_SEEDS: Final = 100_000
 _BLOCK_TRIALS: Final = 512
-_BLOCKS_PER_WORKER: Final = 3
 
 Progress = Callable[[int, int], None]
 
 
-class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run was asked for; stored in the manifest, enough to make the bytes again."""
+class RunSettings(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What a run was asked for; stored in the manifest.
 
+    Attributes
+    ----------
+    agents
+        A record for each policy that is a client agent; controls need none, since their
+        names say all that it takes to make the same bytes again.
+    policies, policy_seeds
+        Each rising.
+    suite_id
+        Id of the suite, which the bundle holds.
+    """
+
+    agents: tuple[AgentRecord, ...] = ()
     policies: tuple[Identifier, ...]
     policy_seeds: tuple[Count, ...]
     suite_id: Identifier
@@ -76,9 +87,9 @@ class RunReport(NamedTuple):
 class _Job(NamedTuple):
     """All that a worker needs to make its blocks: the same for each."""
 
-    suite: Path
-    settings: RunSettings
-    block_grids: int
+    track: str
+    suite_id: str
+    policy_seeds: tuple[int, ...]
 
 
 class _Block(NamedTuple):
@@ -86,26 +97,38 @@ class _Block(NamedTuple):
 
     traces: bytes
     results: bytes
-    tally: Tally
+    tally: SuiteTally
 
 
-def checked_policies(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the policies' names, sorted.
+def checked_sources(sources: tuple[PolicySource, ...]) -> tuple[PolicySource, ...]:
+    """Return the sources of policies, sorted by name.
 
     Raises
     ------
     InputError
-        For none, an unknown one, or one named twice.
+        For none, a name that stands twice, an outside agent under a control's name, or
+        controls beside client agents.
     """
-    for name in names:
-        if name not in CONTROL_SOURCES:
+    _distinct(tuple(source.name for source in sources), "policies")
+    for source in sources:
+        is_control = CONTROL_SOURCES.get(source.name) == source
+        if is_control is not (source.evidence_class == "reference_control") or (
+            not is_control and (source.name in CONTROL_SOURCES or source.identity is None)
+        ):
             raise InputError(
-                "unknown policy",
-                field="--policy",
-                expected=", ".join(CONTROL_SOURCES),
-                found=name,
+                "an outside policy can't be run as a control",
+                setting="policies",
+                found=source.name,
+                mend="make its source with client_agent(name, factory)",
             )
-    return tuple(sorted(_distinct(names, "--policy")))
+    if len({source.evidence_class for source in sources}) > 1:
+        raise InputError(
+            "client agents are not run beside reference controls",
+            setting="policies",
+            found=", ".join(source.name for source in sources),
+            mend="give them a bundle of their own, and compare the two",
+        )
+    return tuple(sorted(sources, key=lambda source: source.name))
 
 
 def checked_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -119,7 +142,7 @@ def checked_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(seeds) > MAX_POLICY_SEEDS:
         raise InputError(
             "too many policy seeds",
-            field="--seeds",
+            setting="policy_seeds",
             expected=f"at most {MAX_POLICY_SEEDS}",
             found=str(len(seeds)),
         )
@@ -127,18 +150,18 @@ def checked_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
         if not 0 <= seed < 1 << 53:
             raise InputError(
                 "policy seed out of range",
-                field="--seeds",
+                setting="policy_seeds",
                 expected="0 … 2^53 - 1",
                 found=str(seed),
             )
-    return tuple(sorted(_distinct(seeds, "--seeds")))
+    return tuple(sorted(_distinct(seeds, "policy_seeds")))
 
 
-def _distinct(values: tuple[Any, ...], field: str) -> tuple[Any, ...]:
+def _distinct(values: tuple[Any, ...], setting: str) -> tuple[Any, ...]:
     if not values or len(set(values)) != len(values):
         raise InputError(
             "named twice" if values else "nothing named",
-            field=field,
+            setting=setting,
             expected="at least one, each once",
             found=", ".join(map(str, values)) or "none",
         )
@@ -155,16 +178,21 @@ class RunRequest(NamedTuple):
     suite_name
         How errors call it; the path when None.
     policies, policy_seeds
-        Every scenario is run with each of both.
+        Every scenario is run with each of both. The reference controls by default;
+        :func:`wayproof.recovery.agents.policy.client_agent` brings a policy of one's own.
     processes
         How many worker processes; the bytes are the same for any number.
+    executor
+        Any ``concurrent.futures`` executor to run trials on instead; ``processes`` then
+        says over how many of its workers they are spread.
     """
 
     suite: Path
     suite_name: str | None = None
-    policies: tuple[str, ...] = tuple(CONTROL_SOURCES)
+    policies: tuple[PolicySource, ...] = tuple(CONTROL_SOURCES.values())
     policy_seeds: tuple[int, ...] = (0, 1)
     processes: int = 1
+    executor: Executor | None = None
 
 
 def run_suite(
@@ -190,20 +218,26 @@ def run_suite(
     InputError
         For a suite, policies or seeds that can't be used. Nothing is written.
     """
-    policies = checked_policies(request.policies)
+    sources = checked_sources(request.policies)
     policy_seeds = checked_seeds(request.policy_seeds)
     suite_name = request.suite_name or str(request.suite)
     with BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite) as bundle:
-        suite_id, scenarios = _copy_suite(request.suite, suite_name, bundle)
+        track, suite_id, scenarios = _copy_suite(request.suite, suite_name, bundle)
         suite_digest = bundle.close(SUITE_NAME)
         official = _check_pin(suite_id, suite_digest, suite_name)
-        settings = RunSettings(policies=policies, policy_seeds=policy_seeds, suite_id=suite_id)
-        job = _Job(
-            bundle.path(SUITE_NAME), settings, max(1, _BLOCK_TRIALS // (3 * len(policy_seeds)))
+        settings = RunSettings(
+            agents=tuple(source.identity for source in sources if source.identity is not None),
+            policies=tuple(source.name for source in sources),
+            policy_seeds=policy_seeds,
+            suite_id=suite_id,
         )
-        tally = _write_trials(
-            bundle, job, request.processes, progress, scenarios * len(policies) * len(policy_seeds)
-        )
+        job = _Job(track, suite_id, policy_seeds)
+        total = scenarios * len(sources) * len(policy_seeds)
+        with backend(request.processes, request.executor) as place:
+            _check_portable(sources, place)
+            blocks = _blocks(bundle.path(SUITE_NAME), job, sources)
+            with contextlib.closing(place.map(_run_block, blocks)) as finished:
+                tally = _write_trials(bundle, finished, TRACKS[track].tally(), progress, total)
         bundle.close(TRACES_NAME)
         results = bundle.close(RESULTS_NAME)
         summary = tally.summary(results.sha256)
@@ -217,16 +251,16 @@ def run_suite(
     return RunReport(summary, results, suite_digest, official)
 
 
-def _copy_suite(suite: Path, name: str, bundle: BundleWriter) -> tuple[str, int]:
-    """Check the suite and copy it into the bundle; return its id and scenario count."""
+def _copy_suite(suite: Path, name: str, bundle: BundleWriter) -> tuple[str, str, int]:
+    """Check the suite and copy it into the bundle; return track, id and scenario count."""
     with SuiteReader(suite, name) as reader:
         writer = bundle.open(SUITE_NAME)
         writer.write(reader.header_line + b"\n")
         scenarios = 0
-        for line, loaded in reader.grids():
+        for line, grid in reader.grids():
             writer.write(line + b"\n")
-            scenarios += len(loaded.record.scenarios)
-        return reader.header.suite_id, scenarios
+            scenarios += len(grid.cases())
+        return reader.track.name, reader.header.suite_id, scenarios
 
 
 def _check_pin(suite_id: str, digest: FileDigest, name: str) -> bool:
@@ -245,77 +279,70 @@ def _check_pin(suite_id: str, digest: FileDigest, name: str) -> bool:
     return pin is not None
 
 
+def _check_portable(sources: tuple[PolicySource, ...], place: Backend) -> None:
+    """Refuse a policy that can't be brought to a worker process."""
+    if not place.is_remote:
+        return
+    for source in sources:
+        try:
+            pickle.dumps(source)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputError(
+                "the policy's factory can't be sent to another process",
+                setting="policies",
+                index=source.name,
+                expected="a class or function of a module",
+                found=str(error),
+                mend="run it with processes=1",
+            ) from None
+
+
 def _write_trials(
-    bundle: BundleWriter, job: _Job, processes: int, progress: Progress, total: int
-) -> Tally:
+    bundle: BundleWriter,
+    blocks: Iterable[_Block],
+    tally: SuiteTally,
+    progress: Progress,
+    total: int,
+) -> SuiteTally:
     traces, results = bundle.open(TRACES_NAME), bundle.open(RESULTS_NAME)
-    tally = Tally()
     progress(0, total)
-    with contextlib.closing(_finished_blocks(job, processes)) as blocks:
-        for block in blocks:
-            traces.write(block.traces)
-            results.write(block.results)
-            tally.merge(block.tally)
-            progress(tally.trials, total)
+    for block in blocks:
+        traces.write(block.traces)
+        results.write(block.results)
+        tally.merge(block.tally)
+        progress(tally.trials, total)
     return tally
 
 
 # -- blocks ---------------------------------------------------------------------------
 
 
-def _blocks(job: _Job) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield policy and suite lines of each block, in the order of the results."""
-    for policy in job.settings.policies:
-        with SuiteReader(job.suite) as reader:
+def _blocks(
+    suite: Path, job: _Job, sources: tuple[PolicySource, ...]
+) -> Iterator[tuple[_Job, PolicySource, list[bytes]]]:
+    """Yield each block's policy and suite lines, in the order of the results."""
+    block_grids = max(1, _BLOCK_TRIALS // (3 * len(job.policy_seeds)))
+    for source in sources:
+        with SuiteReader(suite) as reader:
             lines = (line for _, line in reader.raw_grids())
-            while block := list(islice(lines, job.block_grids)):
-                yield policy, block
+            while block := list(islice(lines, block_grids)):
+                yield job, source, block
 
 
-def _run_block(settings: RunSettings, policy: str, lines: list[bytes]) -> _Block:
-    source = CONTROL_SOURCES[policy]
+def _run_block(job: _Job, source: PolicySource, lines: list[bytes]) -> _Block:
+    """Run a block's trials; a function of its arguments, wherever and how often it runs."""
+    track = TRACKS[job.track]
     traces: list[bytes] = []
     results: list[bytes] = []
-    tally = Tally()
+    tally = track.tally()
     for line in lines:
-        loaded = load_grid_line(line)
-        for scenario in loaded.record.scenarios:
-            for seed in settings.policy_seeds:
-                trace, outcome = run_trial(settings.suite_id, loaded, scenario, source, seed)
-                verdict = judge_trace(loaded, scenario, trace)
-                agent = Agent(source.evidence_class, outcome)
-                written = WrittenTrace(trace, record_bytes(trace))
-                result = result_record(settings.suite_id, loaded, scenario, written, verdict, agent)
-                tally.add(result)
+        for case in track.read_grid(line).cases():
+            for seed in job.policy_seeds:
+                ran = run_trial(job.suite_id, case, source, seed)
+                written = WrittenTrace(ran.trace, record_bytes(ran.trace))
+                agent = Agent(source.evidence_class, ran.agent_outcome)
+                finding = case.find(job.suite_id, written, agent)
+                tally.add(finding.result)
                 traces += (written.line, b"\n")
-                results += (record_bytes(result), b"\n")
+                results += (finding.line, b"\n")
     return _Block(b"".join(traces), b"".join(results), tally)
-
-
-# -- processes ------------------------------------------------------------------------
-
-_shared: list[RunSettings] = []
-"""In a worker: the settings of its run, handed over once."""
-
-
-def _finished_blocks(job: _Job, processes: int) -> Generator[_Block, None, None]:
-    """Yield the finished blocks in order, whoever made them."""
-    if processes == 1:
-        for policy, lines in _blocks(job):
-            yield _run_block(job.settings, policy, lines)
-        return
-    from wayproof.parallel.backend import worker_pool
-
-    with worker_pool(processes, _shared.append, job.settings) as pool:
-        # A bounded window: as many blocks in flight as keep every worker busy.
-        window: deque[Future[_Block]] = deque()
-        for policy, lines in _blocks(job):
-            window.append(pool.submit(_run_shared_block, policy, lines))
-            if len(window) > _BLOCKS_PER_WORKER * processes:
-                yield window.popleft().result()
-        while window:
-            yield window.popleft().result()
-
-
-def _run_shared_block(policy: str, lines: list[bytes]) -> _Block:
-    return _run_block(_shared[-1], policy, lines)

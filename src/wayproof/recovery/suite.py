@@ -5,25 +5,13 @@ A suite is canonical JSON Lines: a header, then a line a grid. Ids rise through 
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
-import msgspec
-
-from wayproof.canonical import canonical_bytes, decode_record_line
 from wayproof.errors import InputError
-from wayproof.evidence.recovery_records import (
-    MAX_TRIAL_STEPS,
-    SUITE_SCHEMA_VERSION,
-    GridRecord,
-    ScenarioRecord,
-    SuiteHeader,
-)
 from wayproof.lines import evidence_lines
-from wayproof.recovery.grid import Grid
-from wayproof.recovery.referee import Referee
-from wayproof.recovery.world import State, step
+from wayproof.recovery.track import GridCases, SuiteHead, Track
+from wayproof.recovery.tracks.registry import track_of_header
 from wayproof.text import quoted
 
 __all__ = [
@@ -31,13 +19,7 @@ __all__ = [
     "EXPECTED_RANDOM_WALK",
     "PINNED_SUITES",
     "REFERENCE_RESULTS_SHA256",
-    "LoadedGrid",
     "SuiteReader",
-    "decode_grid_line",
-    "decode_header_line",
-    "failure_state",
-    "load_grid",
-    "load_grid_line",
     "suite_path",
 ]
 
@@ -61,18 +43,7 @@ From :mod:`wayproof.recovery.calibrate`, which takes too long to run each time; 
 makes them again.
 """
 
-_REMEMBERED_LINE_BYTES: Final = 1 << 13
 _DATA: Final = Path(__file__).parent / "data"
-_header_decoder: Final = msgspec.json.Decoder(SuiteHeader)
-_grid_decoder: Final = msgspec.json.Decoder(GridRecord)
-
-
-class LoadedGrid(NamedTuple):
-    """A grid of a suite, checked: its record, the world's grid, and its referee."""
-
-    record: GridRecord
-    grid: Grid
-    referee: Referee
 
 
 def suite_path(suite: str) -> Path:
@@ -89,7 +60,7 @@ def suite_path(suite: str) -> Path:
     if not path.is_file():
         raise InputError(
             "no such suite",
-            field="--suite",
+            setting="suite",
             expected=f"{', '.join(sorted(PINNED_SUITES))}, or a suite file",
             found=quoted(suite),
         )
@@ -106,6 +77,13 @@ class SuiteReader:
     name
         How errors call it; the path when omitted.
 
+    Attributes
+    ----------
+    header, header_line
+        The first line, as a record and as bytes.
+    track
+        The track that the header names: it reads the grids.
+
     Raises
     ------
     InputError
@@ -120,7 +98,7 @@ class SuiteReader:
             raise InputError("can't be read", file=self.name, found=str(error.strerror)) from None
         self._lines = evidence_lines(self._file, self.name)
         try:
-            self.header_line, self.header = self._read_header()
+            self.header_line, self.track, self.header = self._read_header()
         except InputError:
             self._file.close()
             raise
@@ -131,10 +109,11 @@ class SuiteReader:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _read_header(self) -> tuple[bytes, SuiteHeader]:
+    def _read_header(self) -> tuple[bytes, Track, SuiteHead]:
         number, line = next(self._lines, (1, b""))
         try:
-            return line, decode_header_line(line)
+            track = track_of_header(line)
+            return line, track, track.read_header(line)
         except InputError as error:
             raise error.at(file=self.name, line=number) from None
 
@@ -142,21 +121,21 @@ class SuiteReader:
         """Yield line numbers and lines of the grids not read so far, unchecked."""
         yield from self._lines
 
-    def grids(self) -> Iterator[tuple[bytes, LoadedGrid]]:
+    def grids(self) -> Iterator[tuple[bytes, GridCases]]:
         """Yield each grid's line and the grid, checked; ids must rise through the file."""
         last_grid = last_scenario = ""
         count = 0
         for number, line in self._lines:
             try:
-                loaded = load_grid_line(line)
-                last_grid = _rising(last_grid, loaded.record.grid_id, "grid_id")
-                for at, scenario in enumerate(loaded.record.scenarios):
+                grid = self.track.read_grid(line)
+                last_grid = _rising(last_grid, grid.grid_id, "grid_id")
+                for at, case in enumerate(grid.cases()):
                     field = f"scenarios[{at}].scenario_id"
-                    last_scenario = _rising(last_scenario, scenario.scenario_id, field)
+                    last_scenario = _rising(last_scenario, case.scenario_id, field)
             except InputError as error:
                 raise error.at(file=self.name, line=number) from None
             count += 1
-            yield line, loaded
+            yield line, grid
         if count == 0:
             raise InputError("suite without grids", file=self.name, expected="a line a grid")
 
@@ -171,97 +150,3 @@ def _rising(last: str, now: str, field: str) -> str:
             mend="sort the grids and scenarios by id; each id occurs once",
         )
     return now
-
-
-def decode_header_line(line: bytes) -> SuiteHeader:
-    """Read the first line of a suite."""
-    header = decode_record_line(line, _header_decoder)
-    if canonical_bytes(msgspec.to_builtins(header)) != line:
-        raise InputError(
-            "line is not in canonical form", field="generator.parameters", expected="sorted keys"
-        )
-    if header.schema_version != SUITE_SCHEMA_VERSION:
-        raise InputError(
-            "suite of another version",
-            field="schema_version",
-            expected=quoted(SUITE_SCHEMA_VERSION),
-            found=quoted(header.schema_version),
-        )
-    return header
-
-
-def decode_grid_line(line: bytes) -> GridRecord:
-    """Read one grid's line; its meaning is checked by :func:`load_grid`."""
-    return decode_record_line(line, _grid_decoder)
-
-
-def load_grid_line(line: bytes) -> LoadedGrid:
-    """Read and check one grid's line; the last few of ordinary size are remembered.
-
-    A grid is a function of its line alone, and a suite is walked once per policy.
-    """
-    if len(line) > _REMEMBERED_LINE_BYTES:
-        return load_grid(decode_grid_line(line))
-    return _remembered_grid(line)
-
-
-@lru_cache(maxsize=128)
-def _remembered_grid(line: bytes) -> LoadedGrid:
-    return load_grid(decode_grid_line(line))
-
-
-def load_grid(record: GridRecord) -> LoadedGrid:
-    """Check what a grid's line says: text form, certificate, scenarios.
-
-    Raises
-    ------
-    InputError
-        Naming the field, what was expected and what was found.
-    """
-    grid = Grid.parse(record.rows, record.start, record.target)
-    referee = Referee(record)
-    fault = referee.certificate_fault
-    if fault is not None:
-        raise InputError(
-            fault.problem, field=fault.field, expected=fault.expected, found=fault.found
-        )
-    if not record.scenarios:
-        raise InputError("grid without scenarios", field="scenarios", expected="at least one")
-    for at, scenario in enumerate(record.scenarios):
-        _check_scenario(grid, record, scenario, f"scenarios[{at}]")
-    return LoadedGrid(record, grid, referee)
-
-
-def failure_state(record: GridRecord, scenario: ScenarioRecord) -> State:
-    """State after the scenario's prefix, by adding up the reference path's costs."""
-    path = record.reference_path[1 : scenario.prefix_length + 1]
-    spent = sum(int(record.rows[row][column]) for row, column in path)
-    return State(record.reference_path[scenario.prefix_length], spent, finished=False)
-
-
-def _check_scenario(grid: Grid, record: GridRecord, scenario: ScenarioRecord, field: str) -> None:
-    last = len(record.reference_path) - 2
-    if scenario.prefix_length > last:
-        raise InputError(
-            "prefix leads to the target or beyond it",
-            field=f"{field}.prefix_length",
-            expected=f"at most {last}, one move before the target",
-            found=str(scenario.prefix_length),
-        )
-    if scenario.prefix_length + 1 + scenario.budget > MAX_TRIAL_STEPS:
-        raise InputError(
-            "a trial would have too many steps",
-            field=f"{field}.budget",
-            expected=f"at most {MAX_TRIAL_STEPS} with prefix and injection",
-            found=str(scenario.budget),
-        )
-    outcome = step(grid, failure_state(record, scenario), scenario.injected_action)
-    if outcome.rejection != scenario.failure_kind:
-        raise InputError(
-            "injected action would be accepted"
-            if outcome.accepted
-            else "injected action is rejected for another reason",
-            field=f"{field}.injected_action",
-            expected=f"an action rejected as {scenario.failure_kind}",
-            found="accepted" if outcome.accepted else str(outcome.rejection),
-        )

@@ -18,7 +18,8 @@ from wayproof.evidence.recovery_names import (
     EvidenceClass,
     Kind,
 )
-from wayproof.evidence.recovery_records import Count, Identifier, Integer, Result
+from wayproof.evidence.recovery_records import Count, Identifier, Integer
+from wayproof.recovery.track import TrialResult
 from wayproof.stats.intervals import MILLION, RESAMPLES, Interval, intervals_over_groups
 
 __all__ = [
@@ -139,7 +140,7 @@ class Tally:
         self.outcomes: dict[str, dict[str, int]] = {}
         self.classes: dict[str, EvidenceClass] = {}
 
-    def add(self, result: Result) -> None:
+    def add(self, result: TrialResult) -> None:
         """Count one result."""
         self.trials += 1
         self.suite_id = result.suite_id
@@ -150,7 +151,7 @@ class Tally:
         counts = self.cells.setdefault(key, {}).setdefault(result.grid_id, [0, 0, 0])
         counts[0] += 1
         counts[1] += result.completed
-        counts[2] += result.verified_recovery
+        counts[2] += result.verified_recovery is True
         failed = self.failed.setdefault(key, {})
         if result.first_failed_check is not None:
             failed[result.first_failed_check] = failed.get(result.first_failed_check, 0) + 1
@@ -254,7 +255,7 @@ class Tally:
         )
 
 
-def summarize(results: Iterable[Result], results_sha256: str) -> Summary:
+def summarize(results: Iterable[TrialResult], results_sha256: str) -> Summary:
     """Return the summary of a run's results."""
     tally = Tally()
     for result in results:

@@ -1,51 +1,38 @@
-"""One trial: reset, prefix, injected rejection, policy; then its judgement and record."""
+"""One trial: reset, prefix, injected rejection, policy. The same for every track."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
-from wayproof.canonical import MAX_SAFE_INTEGER, sha256_hex
+from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import IntegrityError
-from wayproof.evidence.recovery_names import AgentOutcome, EvidenceClass, Kind, Phase
-from wayproof.evidence.recovery_records import Action, Result, ScenarioRecord, Step, Trace, trial_id
-from wayproof.recovery.policies import (
+from wayproof.evidence.recovery_names import AgentOutcome, Kind
+from wayproof.evidence.recovery_records import Action, Step, Trace
+from wayproof.recovery.agents.policy import (
     Observation,
     Policy,
     PolicyFailedError,
     PolicySource,
-    policy_stream,
+    policy_stream_seed,
 )
-from wayproof.recovery.referee import Verdict
-from wayproof.recovery.replay import first_difference
-from wayproof.recovery.suite import LoadedGrid
-from wayproof.recovery.world import Outcome, State, reset, step
+from wayproof.recovery.track import Case, Episode
+from wayproof.text import clip
 
-__all__ = ["Agent", "WrittenTrace", "judge_trace", "result_record", "run_trial"]
+__all__ = ["RanTrial", "run_trial", "trial_has_ended"]
 
 _T = TypeVar("_T")
+_LOG_CHARS: Final = 16_384
 
 
-class Agent(NamedTuple):
-    """What a result says of the agent itself, beside what its trace shows."""
-
-    evidence_class: EvidenceClass
-    outcome: AgentOutcome
-
-
-class WrittenTrace(NamedTuple):
-    """A trace, and its line in ``traces.jsonl`` without the line feed."""
+class RanTrial(NamedTuple):
+    """A trial's trace, what became of the agent itself, and what its failure left to read."""
 
     trace: Trace
-    line: bytes
+    agent_outcome: AgentOutcome
+    log: str = ""
 
 
-def run_trial(
-    suite_id: str,
-    loaded: LoadedGrid,
-    scenario: ScenarioRecord,
-    source: PolicySource,
-    policy_seed: int,
-) -> tuple[Trace, AgentOutcome]:
-    """Run one trial and return its trace, and what became of the agent itself.
+def run_trial(suite_id: str, case: Case, source: PolicySource, policy_seed: int) -> RanTrial:
+    """Run one trial.
 
     Raises
     ------
@@ -53,182 +40,120 @@ def run_trial(
         When the world rejects a reference move or accepts the injected action: the
         scenario is not what its suite says.
     """
-    steps, state = _until_failure(loaded, scenario)
-    stream = policy_stream(suite_id, scenario.scenario_id, source.name, policy_seed)
-    agent_outcome: AgentOutcome = "ok"
-    try:
-        propose = _proposer(source, lambda: source.make(stream))
-        _recover(loaded, scenario, state, propose, steps)
-    except PolicyFailedError as failed:
-        agent_outcome = failed.outcome
-    trace = Trace(
-        policy=source.name,
-        policy_seed=policy_seed,
-        scenario_id=scenario.scenario_id,
-        steps=tuple(steps),
-    )
-    return trace, agent_outcome
+    episode = _until_failure(case)
+    seed = policy_stream_seed(suite_id, case.stream_id, source.stream_name, policy_seed)
+    if source.evidence_class == "reference_control":
+        # A control that raises is a fault of ours and is not caught.
+        _recover(case, episode, source.make(seed))
+        return RanTrial(episode.trace(source.name, policy_seed), "ok")
+    outcome, log = _recover_guarded(case, episode, source, seed)
+    trace = episode.trace(source.name, policy_seed)
+    # What an agent does after the trial's end changes nothing.
+    return RanTrial(trace, "ok" if trial_has_ended(case, trace) else outcome, log)
 
 
-def judge_trace(loaded: LoadedGrid, scenario: ScenarioRecord, trace: Trace) -> Verdict:
-    """Verify a trace and replay it in a fresh world.
+def trial_has_ended(case: Case, trace: Trace) -> bool:
+    """Whether a trace comes to the trial's own end: an accepted finish, or a spent budget.
 
-    Every trace is replayed, also one that fails an earlier check and so has null for
-    ``replay_identical``.
-
-    Raises
-    ------
-    IntegrityError
-        When the verifier finds every step lawful, but the world makes other steps: then
-        one of the two is wrong, whatever the trace came to.
+    Exactly then nothing went wrong with the agent before the end, so that
+    ``agent_outcome`` is ``ok``.
     """
-    different = first_difference(loaded.grid, trace.steps)
-    verdict = loaded.referee.judge(scenario, trace, lambda: different is None)
-    if different is not None and verdict.checks.transitions_valid:
-        raise IntegrityError(
-            "check replay_identical fails",
-            index=f"trial {trial_id(trace.policy, trace.scenario_id, trace.policy_seed)}",
-            field=f"steps[{different}]",
-            expected="the step that a fresh world makes",
-            found="another",
-        )
-    return verdict
-
-
-def result_record(
-    suite_id: str,
-    loaded: LoadedGrid,
-    scenario: ScenarioRecord,
-    written: WrittenTrace,
-    verdict: Verdict,
-    agent: Agent,
-) -> Result:
-    """Derive a trial's record: from the suite, the trace and its verdict, and nothing else."""
-    trace = written.trace
-    record, steps = loaded.record, trace.steps
-    proposals = steps[scenario.prefix_length + 1 :]
-    accepted = [at for at, proposal in enumerate(proposals) if proposal.accepted]
-    finishes = sum(proposal.accepted and proposal.action.finish for proposal in proposals)
-    injected = scenario.injected_action
-    last = steps[-1] if steps else None
-    optimum = record.potentials[record.start[0]][record.start[1]]
-    optimal_cost = 0 if optimum is None else optimum
-    final_cost = 0 if last is None else last.spent
-    completed = verdict.completed
-    has_injected = len(steps) > scenario.prefix_length
-    return Result(
-        accepted_moves=len(accepted) - finishes,
-        agent_outcome=agent.outcome,
-        budget=scenario.budget,
-        checks=verdict.checks,
-        completed=completed,
-        evidence_class=agent.evidence_class,
-        excess_cost=final_cost - optimal_cost if completed else None,
-        failure_kind=scenario.failure_kind,
-        final_cost=final_cost,
-        final_position=record.start if last is None else last.position,
-        first_accepted_proposal=accepted[0] if accepted else None,
-        first_failed_check=None if verdict.failure is None else verdict.failure.check,
-        grid_id=record.grid_id,
-        injected_action=injected,
-        optimal_cost=optimal_cost,
-        policy=trace.policy,
-        policy_seed=trace.policy_seed,
-        prefix_length=scenario.prefix_length,
-        proposals=len(proposals),
-        rejected_proposals=len(proposals) - len(accepted),
-        rejection=steps[scenario.prefix_length].rejection if has_injected else None,
-        repeated_rejected_action=sum(proposal.action == injected for proposal in proposals),
-        scenario_id=scenario.scenario_id,
-        suite_id=suite_id,
-        trace_sha256=sha256_hex(written.line),
-        verified_recovery=verdict.verified,
-    )
+    proposals = trace.steps[len(case.prefix) + 1 :]
+    if not proposals:
+        return False
+    last = proposals[-1]
+    return len(proposals) == case.budget or (last.accepted and last.action.finish)
 
 
 # -- running --------------------------------------------------------------------------
 
 
-def _recorded(phase: Phase, action: Action, outcome: Outcome) -> Step:
-    state = outcome.state
-    return Step(
-        accepted=outcome.rejection is None,
-        action=action,
-        phase=phase,
-        position=state.position,
-        rejection=outcome.rejection,
-        spent=state.spent,
-    )
-
-
-def _until_failure(loaded: LoadedGrid, scenario: ScenarioRecord) -> tuple[list[Step], State]:
+def _until_failure(case: Case) -> Episode:
     """Reset, run the prefix, inject the rejected action."""
-    record, grid = loaded.record, loaded.grid
-    state, steps = reset(grid), []
-    for cell in record.reference_path[1 : scenario.prefix_length + 1]:
-        action = Action(move=cell)
-        outcome = step(grid, state, action)
-        _require(outcome.rejection, None, scenario, "prefix")
-        steps.append(_recorded("prefix", action, outcome))
-        state = outcome.state
-    outcome = step(grid, state, scenario.injected_action)
-    _require(outcome.rejection, scenario.failure_kind, scenario, "injected action")
-    steps.append(_recorded("injected", scenario.injected_action, outcome))
-    return steps, outcome.state
+    episode = case.begin()
+    for action in case.prefix:
+        _require(episode.act("prefix", action).rejection, None, case, "prefix")
+    injected = episode.act("injected", case.injected_action)
+    _require(injected.rejection, case.failure_kind, case, "injected action")
+    return episode
 
 
-def _require(
-    found: Kind | None, expected: Kind | None, scenario: ScenarioRecord, what: str
-) -> None:
+def _require(found: Kind | None, expected: Kind | None, case: Case, what: str) -> None:
     if found != expected:
         raise IntegrityError(
             "the world doesn't do what the scenario says",
-            index=scenario.scenario_id,
+            index=case.scenario_id,
             field=what,
             expected=expected or "accepted",
             found=found or "accepted",
         )
 
 
+class _Proposes(Protocol):
+    def propose(self, observation: Observation) -> Action: ...
+
+
 def _recover(
-    loaded: LoadedGrid,
-    scenario: ScenarioRecord,
-    state: State,
-    propose: Callable[[Observation], Action],
-    steps: list[Step],
+    case: Case,
+    episode: Episode,
+    policy: _Proposes,
+    told: Callable[[Step, int], object] | None = None,
 ) -> None:
     """Let the policy propose until it has finished or its budget is spent."""
-    grid = loaded.grid
-    rejected, rejection = scenario.injected_action, scenario.failure_kind
-    for proposals_left in range(scenario.budget, 0, -1):
-        action = propose(
-            Observation(grid, state.position, state.spent, rejected, rejection, proposals_left)
-        )
-        outcome = step(grid, state, action)
-        state = outcome.state
-        steps.append(_recorded("policy", action, outcome))
-        if outcome.rejection is not None:
-            rejected, rejection = action, outcome.rejection
-        elif state.finished:
+    propose, act, observation = policy.propose, episode.act, episode.observation
+    for proposals_left in range(case.budget, 0, -1):
+        step = act("policy", propose(observation(proposals_left)))
+        if told is not None:
+            told(step, proposals_left - 1)
+        if step.accepted and episode.finished:
             return
 
 
-def _proposer(source: PolicySource, make: Callable[[], Policy]) -> Callable[[Observation], Action]:
-    """Return the policy's ``propose``; an outside agent's own failures are told apart.
+# -- outside agents -------------------------------------------------------------------
 
-    A control that raises is a fault of ours and is not caught.
-    """
-    if source.evidence_class == "reference_control":
-        return make().propose
-    policy = _guarded(make)
 
-    def propose(observation: Observation) -> Action:
-        action = _guarded(lambda: policy.propose(observation))
+class _Guarded:
+    """An outside policy: whatever it raises is its own failure, whatever it says is checked."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    def propose(self, observation: Observation) -> Action:
+        action = _guarded(lambda: self._policy.propose(observation))
         if not _is_sayable(action):
-            raise PolicyFailedError("malformed")
+            raise PolicyFailedError("malformed", f"not an action: {_described(action)}")
         return action
 
-    return propose
+    def told(self, step: Step, proposals_left: int) -> None:
+        told = getattr(self._policy, "told", None)
+        if told is not None:
+            _guarded(lambda: told(step, proposals_left))
+
+    def close(self) -> None:
+        close = getattr(self._policy, "close", None)
+        if close is not None:
+            _guarded(close)
+
+
+def _recover_guarded(
+    case: Case, episode: Episode, source: PolicySource, seed: int
+) -> tuple[AgentOutcome, str]:
+    """Play an outside agent's part; return what became of it, and its log."""
+    outcome: AgentOutcome = "ok"
+    logs = []
+    policy: _Guarded | None = None
+    try:
+        policy = _Guarded(_guarded(lambda: source.make(seed)))
+        _recover(case, episode, policy, policy.told)
+    except PolicyFailedError as failed:
+        outcome = failed.outcome
+        logs.append(failed.log)
+    if policy is not None:
+        try:
+            policy.close()
+        except PolicyFailedError as failed:
+            logs.append(failed.log)
+    return outcome, "\n".join(log for log in logs if log)
 
 
 def _guarded(call: Callable[[], _T]) -> _T:
@@ -236,8 +161,18 @@ def _guarded(call: Callable[[], _T]) -> _T:
         return call()
     except PolicyFailedError:
         raise
-    except Exception:  # noqa: BLE001 - whatever an outside policy raises is its crash
-        raise PolicyFailedError("crashed") from None
+    except (Exception, SystemExit):  # noqa: BLE001 - whatever an outside policy raises
+        import traceback
+
+        log = clip(traceback.format_exc(), _LOG_CHARS)
+        raise PolicyFailedError("crashed", log) from None
+
+
+def _described(value: object) -> str:
+    try:
+        return clip(repr(value), 200)
+    except Exception:  # noqa: BLE001 - an outside value's own repr
+        return f"a {type(value).__name__}"
 
 
 def _is_sayable(action: object) -> bool:

@@ -1,113 +1,19 @@
-"""What a policy is, what it may see, and the three reference controls.
+"""The three reference controls. They validate the bench; they are no competitive agents."""
 
-A policy is made fresh for each trial by a factory that gets a seeded stream of its own.
-It is asked for one action at a time and sees the grid, its costs, where it stands, the
-target, what it has spent, what was rejected and why, and how many proposals are left.
-It never sees the optimum, the potentials or the reference path.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
-import msgspec
-
-from wayproof.evidence.recovery_names import AgentOutcome, EvidenceClass, Kind
-from wayproof.evidence.recovery_records import FINISH, Action, Cell
-from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
+from wayproof.errors import InputError
+from wayproof.evidence.recovery_records import FINISH, Action
+from wayproof.recovery.agents.policy import Factory, Observation, Policy, PolicySource
+from wayproof.recovery.grid import NEIGHBOUR_OFFSETS
 from wayproof.recovery.planner import cost_to_go, next_cell
-from wayproof.stats.seeded import SplitMix64, stream, stream_seed
+from wayproof.stats.seeded import SplitMix64
+from wayproof.text import quoted
 
-__all__ = [
-    "CONTROL_SOURCES",
-    "BlindRepeat",
-    "Observation",
-    "Planner",
-    "Policy",
-    "PolicyFailedError",
-    "PolicySource",
-    "RandomWalk",
-    "policy_stream",
-    "policy_stream_seed",
-]
-
-_STREAM: Final = "wayproof.recovery.policy/1"
-
-
-class Observation(msgspec.Struct, frozen=True, gc=False):
-    """All that a policy sees when it is asked for an action.
-
-    Attributes
-    ----------
-    grid
-        Rows, costs, start and target.
-    position
-        Where it stands.
-    spent
-        Cost so far, the prefix included.
-    rejected_action, rejection
-        The latest action that was rejected, and why: the injected one at first.
-    proposals_left
-        How many proposals it may still make, this one included.
-    """
-
-    grid: Grid
-    position: Cell
-    spent: int
-    rejected_action: Action
-    rejection: Kind
-    proposals_left: int
-
-    @property
-    def target(self) -> Cell:
-        """The cell to finish on."""
-        return self.grid.target
-
-
-class Policy(Protocol):
-    """Proposes one action at a time."""
-
-    @property
-    def name(self) -> str:
-        """The name in results."""
-
-    def propose(self, observation: Observation) -> Action:
-        """Return the next action."""
-
-
-class PolicyFailedError(Exception):
-    """An outside agent itself went wrong: its trial ends there, the run goes on.
-
-    Parameters
-    ----------
-    outcome
-        How; one of the agent outcomes other than ``ok``.
-    """
-
-    def __init__(self, outcome: AgentOutcome) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
-
-
-class PolicySource(NamedTuple):
-    """A policy's name, its class of evidence, and the factory for one trial.
-
-    ``make`` gets the trial's own stream; a policy that needs no randomness ignores it.
-    """
-
-    name: str
-    evidence_class: EvidenceClass
-    make: Callable[[SplitMix64], Policy]
-
-
-def policy_stream_seed(suite_id: str, scenario_id: str, policy: str, policy_seed: int) -> int:
-    """64-bit seed of one trial's stream; keyed by ids, so order can't matter."""
-    return stream_seed(_STREAM, suite_id, scenario_id, policy, policy_seed)
-
-
-def policy_stream(suite_id: str, scenario_id: str, policy: str, policy_seed: int) -> SplitMix64:
-    """Return one trial's stream, at its beginning."""
-    return stream(_STREAM, suite_id, scenario_id, policy, policy_seed)
+__all__ = ["CONTROL_SOURCES", "BlindRepeat", "Planner", "RandomWalk", "controls_named"]
 
 
 class Planner:
@@ -159,10 +65,34 @@ class BlindRepeat:
         return observation.rejected_action
 
 
+def _make(control: Factory, seed: int) -> Policy:
+    return control(SplitMix64(seed))
+
+
+def _source(name: str, control: Factory) -> PolicySource:
+    return PolicySource(name, "reference_control", partial(_make, control), name)
+
+
 CONTROL_SOURCES: Final[Mapping[str, PolicySource]] = MappingProxyType(
-    {
-        control.name: PolicySource(control.name, "reference_control", control)
-        for control in (BlindRepeat, Planner, RandomWalk)
-    }
+    {control.name: _source(control.name, control) for control in (BlindRepeat, Planner, RandomWalk)}
 )
 """The reference controls by name. No outside agent may use one of these names."""
+
+
+def controls_named(names: Sequence[str]) -> tuple[PolicySource, ...]:
+    """Look controls up by name.
+
+    Raises
+    ------
+    InputError
+        For a name that is no control's.
+    """
+    for name in names:
+        if name not in CONTROL_SOURCES:
+            raise InputError(
+                "unknown policy",
+                setting="policies",
+                expected=", ".join(CONTROL_SOURCES),
+                found=quoted(name),
+            )
+    return tuple(CONTROL_SOURCES[name] for name in names)
