@@ -1,0 +1,1 @@
+"""Ranked measures of what a packet selected: one definition each, from results of a bundle."""
