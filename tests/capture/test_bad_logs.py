@@ -342,7 +342,7 @@ def test_hostile_text_reaches_no_terminal(
         claude_result(3, 2, hostile, is_error=True),
         claude_line("assistant", hostile, 4, sessionId="s-1"),
     )
-    assert main(["capture", "inspect", str(path)]) == 0
+    assert main(["inspect", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     assert "\u202e" not in shown

@@ -125,7 +125,7 @@ def test_options_may_stand_between_logs(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_log_named_like_a_verb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A verb is a verb; a file of that name is written ./formats."""
+    """The old spelling of a command is taken as one; a file of that name is written ./formats."""
     (tmp_path / "formats").write_text(Path(ONE).read_text())
     monkeypatch.chdir(tmp_path)
     assert main(["capture", "./formats"]) == 0
@@ -141,7 +141,7 @@ def test_formats_are_described_whole(capsys: pytest.CaptureFixture[str]) -> None
     for one in described:
         assert set(one.fields) == set(FIELDS)
         assert set(one.fields.values()) <= {"native", "derived", "unknown"}
-    assert main(["capture", "formats", "--json"]) == 0
+    assert main(["formats", "--json"]) == 0
     assert [one["name"] for one in json.loads(capsys.readouterr().out)] == list(FORMATS)
 
 
@@ -175,7 +175,7 @@ def test_detection_is_by_content(name: str, tmp_path: Path) -> None:
 def test_inspect_shows_why(capsys: pytest.CaptureFixture[str]) -> None:
     """First contact, selections and cut are marked, with the log's lines."""
     log = str(FIXTURES / "claude_code/listing_tiers.jsonl")
-    assert main(["capture", "inspect", log]) == 0
+    assert main(["inspect", log]) == 0
     lines = capsys.readouterr().out.splitlines()
     first = next(index for index, line in enumerate(lines) if "FIRST CONTACT" in line)
     assert any('LS {"path"' in line and " 2  look" in line for line in lines[:first])
@@ -190,7 +190,7 @@ def test_inspect_shows_why(capsys: pytest.CaptureFixture[str]) -> None:
 )  # fmt: skip
 def test_inspect_agrees_with_the_packet(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each session's timeline has one cut and at most one first contact: the packet's."""
-    assert main(["capture", "inspect", str(FIXTURES / name), "--select", "read", "--json"]) == 0
+    assert main(["inspect", str(FIXTURES / name), "--select", "read", "--json"]) == 0
     for shown in _packets(capsys.readouterr().out):
         packet, entries = shown["packet"], shown["timeline"]
         notes = [note for entry in entries for note in entry.get("notes", [])]
@@ -322,7 +322,7 @@ def test_nothing_of_a_log_is_run(
         name="`rm victim`.jsonl",
     )
     assert main(["capture", str(log)]) == 0
-    assert main(["capture", "inspect", str(log)]) == 0
+    assert main(["inspect", str(log)]) == 0
     capsys.readouterr()
     assert victim.read_text() == "here"
 
@@ -363,7 +363,7 @@ def test_a_pipe_is_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_inspect_puts_an_agents_calls_below_its_call(capsys: pytest.CaptureFixture[str]) -> None:
     """The order in which things were asked for."""
     log = str(FIXTURES / "claude_code/with_agents/bbbbbbbb-aaaa.jsonl")
-    assert main(["capture", "inspect", log, "--json"]) == 0
+    assert main(["inspect", log, "--json"]) == 0
     (shown,) = _packets(capsys.readouterr().out)
     threads = [entry["thread"] for entry in shown["timeline"] if entry["kind"] != "answer"]
     assert threads == ["", "", "b1", "b1", "", "b2", "b2"]

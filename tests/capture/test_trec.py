@@ -95,7 +95,7 @@ def test_import_and_export_by_command(tmp_path: Path) -> None:
     """qrels to tasks to qrels, grades kept; run to packets to run, order kept."""
     qrels, run = FIXTURES / "trec/qrels.trec", FIXTURES / "trec/run.trec"
     tasks, packets = tmp_path / "tasks.jsonl", tmp_path / "packets.jsonl"
-    command = ["capture", "trec-import", str(run), str(qrels)]
+    command = ["trec", "import", str(run), str(qrels)]
     assert main([*command, "--tasks-out", str(tasks), "--out", str(packets)]) == 0
     first, second = _written(tasks)
     assert first["task_id"] == "t1"
@@ -104,10 +104,10 @@ def test_import_and_export_by_command(tmp_path: Path) -> None:
     assert second["expected_artifacts"] == ["d.py"]
     assert [one["task_id"] for one in _written(packets)] == ["t1", "t2"]
     again = tmp_path / "again.qrels"
-    assert main(["capture", "trec-export", str(tasks), "--out", str(again)]) == 0
+    assert main(["trec", "export", str(tasks), "--out", str(again)]) == 0
     assert again.read_text().split() == qrels.read_text().split()
     run_again = tmp_path / "again.run"
-    assert main(["capture", "trec-export", str(packets), "--out", str(run_again)]) == 0
+    assert main(["trec", "export", str(packets), "--out", str(run_again)]) == 0
     assert run_again.read_text().splitlines()[0] == "t1 Q0 z.py 1 4 wayproof"
     assert packets_of(run_again)[0]["selected_artifacts"] == ["z.py", "c.py", "b.py", "a.py"]
 
@@ -116,7 +116,7 @@ def test_min_relevance(tmp_path: Path) -> None:
     """A higher grade may be asked for, as trec_eval's -l does."""
     out = tmp_path / "tasks.jsonl"
     qrels = str(FIXTURES / "trec/qrels.trec")
-    assert main(["capture", "trec-import", qrels, "--min-relevance", "2", "--out", str(out)]) == 0
+    assert main(["trec", "import", qrels, "--min-relevance", "2", "--out", str(out)]) == 0
     assert [one["expected_artifacts"] for one in _written(out)] == [["c.py"], []]
 
 
@@ -157,7 +157,7 @@ def test_what_trec_cannot_say_is_refused(
     """An id that would change its meaning is an error, and nothing is written."""
     path, out = tmp_path / "in.jsonl", tmp_path / "out"
     path.write_text(json.dumps(record))
-    assert main(["capture", "trec-export", str(path), "--out", str(out)]) == 2
+    assert main(["trec", "export", str(path), "--out", str(out)]) == 2
     assert what in capsys.readouterr().err
     assert not out.exists()
 
@@ -168,15 +168,15 @@ def test_export_takes_one_attempt(tmp_path: Path) -> None:
     rows = [{"task_id": "t", "attempt": 1, "selected_artifacts": ["a"]},
             {"task_id": "t", "attempt": 2, "selected_artifacts": ["b"]}]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, rows)))
-    assert main(["capture", "trec-export", str(path), "--attempt", "2", "--out", str(out)]) == 0
+    assert main(["trec", "export", str(path), "--attempt", "2", "--out", str(out)]) == 0
     assert out.read_text() == "t Q0 b 1 1 wayproof\n"
     path.write_text("\n".join(map(json.dumps, [rows[0], rows[0]])))
-    assert main(["capture", "trec-export", str(path)]) == 2
+    assert main(["trec", "export", str(path)]) == 2
 
 
 def test_a_run_can_be_inspected(capsys: pytest.CaptureFixture[str]) -> None:
     """A ranked list has no timeline, and says so."""
-    assert main(["capture", "inspect", str(FIXTURES / "trec/run.trec")]) == 0
+    assert main(["inspect", str(FIXTURES / "trec/run.trec")]) == 0
     assert "null (ranked_list)" in capsys.readouterr().out
 
 

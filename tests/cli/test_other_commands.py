@@ -8,7 +8,7 @@ import pytest
 from tools.pages.commands import leaves, parser_of
 
 from conftest import RunWayproof
-from wayproof.cli import COMMANDS
+from wayproof.cli import COMMANDS, OLD_SPELLINGS
 from wayproof.evidence.fitness_names import FAILURE_KINDS
 
 
@@ -115,3 +115,18 @@ def test_every_help_fits_80_columns_and_is_its_own(
     assert [line for line in text.splitlines() if len(line) > 80] == []
     assert text.startswith(f"usage: {parser.prog} ")
     assert parser.description
+
+
+@pytest.mark.parametrize("old", sorted(OLD_SPELLINGS), ids=" ".join)
+def test_an_old_spelling_still_works_and_says_so(
+    old: tuple[str, str], wayproof: RunWayproof
+) -> None:
+    """For one release: the same help, the same status, and a line on stderr."""
+    new = OLD_SPELLINGS[old]
+    before, after = wayproof(*old, "--help"), wayproof(*new, "--help")
+    assert (before.status, before.out) == (0, after.out)
+    assert before.err == (
+        f"wayproof: '{' '.join(old)}' is now '{' '.join(new)}'; "
+        "the old spelling goes with release 0.3\n"
+    )
+    assert after.err == ""

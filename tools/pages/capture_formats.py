@@ -10,7 +10,7 @@ _INTRO = """\
 
 `native`: the log has it. `derived`: worked out from other fields, or from text. `unknown`: the
 log doesn't have it, so the packet doesn't either. How a packet is made of a log is told in
-[semantics](semantics.md). The same on the terminal: `wayproof capture formats`."""
+[semantics](semantics.md). The same on the terminal: `wayproof formats`."""
 
 
 def body() -> str:

@@ -43,6 +43,10 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "fitness": Command("wayproof.cli.fitness", "score captured route packets against typed tasks"),
     "capture": Command("wayproof.cli.capture", "make packets from coding agents' logs"),
+    "inspect": Command(
+        "wayproof.cli.inspect", "show a log's sessions, and why packets say what they say"
+    ),
+    "formats": Command("wayproof.cli.formats", "list the log formats, and what each can't know"),
     "trec": Command("wayproof.cli.trec", "read and write TREC's judgments and runs"),
     "recovery": Command(
         "wayproof.cli.recovery", "measure verified recovery after a rejected action"
@@ -56,6 +60,14 @@ COMMANDS: dict[str, Command] = {
         "wayproof.cli.verify", "check a result folder: digests, and what must follow from what"
     ),
 }
+
+OLD_SPELLINGS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("capture", "formats"): ("formats",),
+    ("capture", "inspect"): ("inspect",),
+    ("capture", "trec-import"): ("trec", "import"),
+    ("capture", "trec-export"): ("trec", "export"),
+}
+"""Commands of release 0.1 that stand elsewhere now; they go with release 0.3."""
 
 EXIT_STATUS_HELP = (
     "exit status: 0 pass; 1 measured and failed, or a gate failed; "
@@ -173,7 +185,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: the sole place where errors become text."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = _respelled(list(sys.argv[1:] if argv is None else argv))
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
 
     def command() -> int:
@@ -183,6 +195,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(import_module(COMMANDS[args.command].module).run(args))
 
     return run_safely(command)
+
+
+def _respelled(arguments: list[str]) -> list[str]:
+    """Take an old spelling for the new one, and say so."""
+    new = OLD_SPELLINGS.get((arguments[0], arguments[1])) if len(arguments) > 1 else None
+    if new is None:
+        return arguments
+    old, now = " ".join(arguments[:2]), " ".join(new)
+    say(f"wayproof: '{old}' is now '{now}'; the old spelling goes with release 0.3")
+    return [*new, *arguments[2:]]
 
 
 def write_json(value: object) -> None:

@@ -1,23 +1,23 @@
-"""``wayproof capture``: packets from the logs people have.
-
-``capture LOG…`` shares its position with the verbs ``formats``, ``inspect`` and ``trec``: a
-word that is a verb is taken as one, and a log of that name is written ``./formats``.
-"""
+"""``wayproof capture LOG…``: packets from the logs people have."""
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wayproof.cli import CommandParser, say
+from wayproof.cli import CommandParser
 from wayproof.cli.capture_places import check_places
 from wayproof.cli.capture_put import put
-from wayproof.cli.trec import export_arguments, import_arguments
-from wayproof.errors import InputError
-from wayproof.text import clip, harmless
-
-_MAX_NAMED = 50
+from wayproof.cli.log_options import (
+    MAX_NAMED,
+    add_format,
+    add_packet_options,
+    counted,
+    format_name,
+    packet_options,
+    tell,
+)
 
 
 def configure(parser: CommandParser) -> None:
@@ -26,36 +26,12 @@ def configure(parser: CommandParser) -> None:
     parser.add_argument(
         "logs", metavar="LOG", nargs="+", help="log files, folders of logs, or - for stdin"
     )
-    parser.add_argument("--format", metavar="NAME", help="the logs' format (default: detected)")
+    add_format(parser)
     parser.add_argument("--out", metavar="FILE", default="-", help="packets (default: -, stdout)")
     parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")
     parser.add_argument("--report", metavar="FILE", help="write what was read and left out as JSON")
-    _packet_arguments(parser.add_argument_group("packets"))
+    add_packet_options(parser.add_argument_group("packets"), select="read")
     _task_arguments(parser.add_argument_group("tasks"))
-    _verb_arguments(parser)
-
-
-def _packet_arguments(group: Any) -> None:
-    group.add_argument("--repo-root", metavar="DIR", help="repository root as the log spells it")
-    group.add_argument(
-        "--map",
-        metavar="FROM=TO",
-        action="append",
-        default=[],
-        help="take paths below FROM as below TO (an empty TO is the root); repeatable",
-    )
-    group.add_argument(
-        "--select",
-        choices=("read", "matched", "listed"),
-        default=None,
-        help="selected artifacts: files read (default), and matched, and listed",
-    )
-    group.add_argument(
-        "--wall",
-        choices=("native", "elapsed"),
-        default="native",
-        help="wall_ms from the log's own measurements (default) or from timestamps",
-    )
 
 
 def _task_arguments(group: Any) -> None:
@@ -70,35 +46,8 @@ def _task_arguments(group: Any) -> None:
     group.add_argument("--draft-tasks", metavar="FILE", help="write task drafts to fill in")
 
 
-def _verb_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the verbs take; they stand where a log would."""
-    looking = parser.add_argument_group(
-        "capture formats, capture inspect LOG",
-        "instead of capturing: list the log formats, or show sessions as a timeline with "
-        "the first contact, the selections and the cut marked",
-    )
-    looking.add_argument("--json", action="store_true", help="the same as JSON")
-    trec = parser.add_argument_group(
-        "capture trec-import QRELS RUN, capture trec-export FILE",
-        "the same as wayproof trec import and wayproof trec export",
-    )
-    import_arguments(trec)
-    export_arguments(trec)
-
-
 def run(args: argparse.Namespace) -> int:
-    """Capture, or do what the verb says."""
-    verb = _VERBS.get(args.logs[0])
-    if verb is not None:
-        args.logs = args.logs[1:]
-        return verb(args)
-    return _capture(args)
-
-
-# -- capture --------------------------------------------------------------------------
-
-
-def _capture(args: argparse.Namespace) -> int:
+    """Capture."""
     from wayproof.capture.lines import Problems
     from wayproof.capture.matching import match, parse_task_key, read_sidecar, read_task_ids
 
@@ -124,40 +73,15 @@ def _check_places(args: argparse.Namespace) -> None:
     )
 
 
-def _options(args: argparse.Namespace) -> Any:
-    from wayproof.capture.ids import parse_map
-    from wayproof.capture.packet import PacketOptions
-
-    return PacketOptions(
-        repo_root=args.repo_root,
-        maps=tuple(parse_map(text) for text in args.map),
-        wall=args.wall,
-    )
-
-
-def _format_name(args: argparse.Namespace) -> str | None:
-    from wayproof.capture.registry import FORMATS
-
-    if args.format is not None and args.format not in FORMATS:
-        raise InputError(
-            "no such format",
-            field="--format",
-            expected=f"one of {', '.join(FORMATS)}",
-            found=args.format,
-        )
-    name: str | None = args.format
-    return name
-
-
 def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]]:
     from wayproof.capture.collect import capture_logs
 
     found = capture_logs(
         args.logs,
         problems=problems,
-        format_name=_format_name(args),
-        tier=args.select or "read",
-        options=_options(args),
+        format_name=format_name(args),
+        tier=args.select,
+        options=packet_options(args),
         stdin=sys.stdin.buffer,
     )
     return found.sessions, found.left_out
@@ -181,17 +105,17 @@ def _tell(
     skipped: Sequence[str],
 ) -> None:
     """Say on stderr what a person must know; the same as a file with ``--report``."""
-    for problem in problems.named[:_MAX_NAMED]:
-        _say(str(problem))
-    if problems.count > _MAX_NAMED:
-        _say(f"… and {_counted(problems.count - _MAX_NAMED, 'more bad line')}")
+    for problem in problems.named[:MAX_NAMED]:
+        tell(str(problem))
+    if problems.count > MAX_NAMED:
+        tell(f"… and {counted(problems.count - MAX_NAMED, 'more bad line')}")
     for text in skipped:
-        _say(f"left out: {text}")
+        tell(f"left out: {text}")
     for session in matched.unmatched_sessions:
-        _say(f"session without a task: {session}")
+        tell(f"session without a task: {session}")
     for task in matched.unmatched_tasks:
-        _say(f"task without a session: {task} (scored as route_error)")
-    _say(_summary(captured, matched, problems))
+        tell(f"task without a session: {task} (scored as route_error)")
+    tell(_summary(captured, matched, problems))
     if args.report is not None:
         _report(args.report, captured, matched, problems, skipped)
 
@@ -201,16 +125,12 @@ def _summary(captured: Sequence[Any], matched: Any, problems: Any) -> str:
     unmeasured = sum("wall_ms" not in packet for packet in packets)
     unknown = sum(packet.get("first_contact_command") is None for packet in packets)
     parts = [
-        f"{_counted(len(captured), 'session')}, {_counted(len(packets), 'packet')}",
+        f"{counted(len(captured), 'session')}, {counted(len(packets), 'packet')}",
         f"{unmeasured} without wall_ms",
         f"{unknown} without a first contact",
-        _counted(problems.count, "bad line"),
+        counted(problems.count, "bad line"),
     ]
     return "; ".join(parts)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _report(
@@ -238,136 +158,3 @@ def _report(
         ],
     }
     write_whole(Path(path), [json_line(record)])
-
-
-def _say(text: str) -> None:
-    say(harmless(clip(text, 500)))
-
-
-# -- formats --------------------------------------------------------------------------
-
-
-def _formats(args: argparse.Namespace) -> int:
-    from wayproof.capture.adapter import FIELDS
-    from wayproof.capture.registry import formats
-
-    described = list(formats())
-    if args.json:
-        import msgspec
-
-        print(msgspec.json.encode(described).decode())
-        return 0
-    for one in described:
-        print(f"{one.name}: {one.title}")
-        print(f"  files     {one.files}")
-        sampled = f" (newest sample: {one.sampled})" if one.sampled else ""
-        print(f"  versions  {one.versions}{sampled}")
-        print(f"  told by   {one.detected_by}")
-        for level in ("native", "derived", "unknown"):
-            names = [FIELDS[key] for key, value in one.fields.items() if value == level]
-            if names:
-                print(f"  {level:<9} {', '.join(names)}")
-        for limit in one.limits:
-            print(f"  note      {limit}")
-        print()
-    return 0
-
-
-# -- inspect --------------------------------------------------------------------------
-
-
-def _inspect(args: argparse.Namespace) -> int:
-    from wayproof.capture.discover import find_logs
-    from wayproof.capture.lines import Problems, Source
-
-    if not args.logs:
-        raise InputError("inspect needs a LOG", mend="wayproof capture inspect LOG")
-    problems = Problems()
-    for log in find_logs(args.logs, stdin=sys.stdin.buffer):
-        try:
-            _inspect_log(args, Source(log.path, name=log.name, problems=problems))
-        except InputError as error:
-            if log.named:
-                raise
-            _say(f"left out: {log.name}: {error.problem}")
-    for problem in problems.named[:_MAX_NAMED]:
-        _say(str(problem))
-    return 2 if args.strict and problems.count else 0
-
-
-def _inspect_log(args: argparse.Namespace, source: Any) -> None:
-    import msgspec
-
-    from wayproof.capture.output import json_line
-    from wayproof.capture.packet import make_packet, roots_of
-    from wayproof.capture.registry import read_log
-    from wayproof.capture.route import RouteCutter
-    from wayproof.capture.sessions import Sessions
-    from wayproof.capture.timeline import Timeline
-
-    options = _options(args)
-    sinks: dict[str, tuple[RouteCutter, Timeline]] = {}
-
-    def sinks_of(info: Any) -> tuple[RouteCutter, Timeline]:
-        sinks[info.key] = RouteCutter(info, tier=args.select or "listed"), Timeline(info)
-        return sinks[info.key]
-
-    found = read_log(source, Sessions(sinks_of), format_name=_format_name(args))
-    for cutter, timeline in sinks.values():
-        route = cutter.finish()
-        packet = make_packet(route, format_name=found or "", file=source.name, options=options)
-        entries = list(timeline.entries(route, roots_of(route, options)))
-        if args.json:
-            shown = {"packet": packet, "timeline": [msgspec.to_builtins(one) for one in entries]}
-            print(json_line(shown).decode(), end="")
-        else:
-            _show(packet, entries)
-
-
-def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
-    source = packet["source"]
-    print(harmless(f"session {source.get('session_id', '(unnamed)')}"))
-    print(harmless(f"  {source['format']} · {source['file']}"))
-    for entry in entries:
-        thread = f"   [{entry.thread}]" if entry.thread else ""
-        text = harmless(clip(" ".join(entry.text.split()), 160))
-        print(f"{entry.line:>7}  {entry.kind:<9}{harmless(thread)} {text}")
-        for tier, artifact in entry.selects[:40]:
-            print(harmless(f"{'':>19}{tier:<8} {clip(artifact, 200)}"))
-        if len(entry.selects) > 40:
-            print(f"{'':>19}… and {len(entry.selects) - 40} more")
-        if entry.notes:
-            print(harmless(f"{'':>19}» {clip('; '.join(entry.notes), 400)}"))
-    command = packet["first_contact_command"]
-    first = command if command is not None else f"null ({packet.get('first_contact_reason')})"
-    print(harmless(f"  first contact  {clip(first, 400)}"))
-    wall, unmeasured = packet.get("wall_ms"), packet.get("wall_unmeasured_calls", 0)
-    shown = "absent" if wall is None else wall
-    print(f"  wall_ms        {shown} ({_counted(unmeasured, 'unmeasured call')})")
-    print(f"  cut            {packet['cut_reason']} at line {source['lines']['cut']}")
-    if packet["timed_out"] or packet["error"]:
-        print(harmless(f"  error          {packet['error'] or 'timed out'}"))
-    print()
-
-
-# -- TREC -----------------------------------------------------------------------------
-
-
-def _trec_import(args: argparse.Namespace) -> int:
-    from wayproof.cli import capture_trec
-
-    return capture_trec.run_import(args, put=put, say=_say)
-
-
-def _trec_export(args: argparse.Namespace) -> int:
-    from wayproof.cli import capture_trec
-
-    return capture_trec.run_export(args, put=put, say=_say)
-
-
-_VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "formats": _formats,
-    "inspect": _inspect,
-    "trec-import": _trec_import,
-    "trec-export": _trec_export,
-}

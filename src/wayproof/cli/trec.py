@@ -3,14 +3,14 @@
 import argparse
 from typing import Any
 
-from wayproof.cli import say
+from wayproof.cli import CommandParser, say
 from wayproof.cli.capture_put import put
 from wayproof.text import clip, harmless
 
 __all__ = ["configure", "export_arguments", "import_arguments", "run"]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Declare the two subcommands."""
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="verb", required=True
@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "content: TREC's columns, BEIR's and MS MARCO's three, or JSON. A judgment that can't be "
         "read stops the import.",
     )
+    into.intermixed = True
     into.add_argument("logs", metavar="FILE", nargs="*", help="files of judgments and runs")
     into.add_argument(
         "--out", metavar="FILE", default="-", help="packets, or tasks alone (default: -, stdout)"
