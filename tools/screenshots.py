@@ -57,7 +57,7 @@ def make_pages(folder: Path) -> dict[str, Path]:
 
 def show_panel(page: "Page") -> None:
     """Open a result whose first command has forbidden text."""
-    page.locator('.matrix button[data-kind="forbidden_route"]').first.click()
+    page.locator('.matrix a[data-kind="forbidden_route"]').first.click()
     page.click(".sort >> nth=0")
     page.locator(".list-body .task").first.click()
 

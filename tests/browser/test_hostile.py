@@ -11,6 +11,10 @@ from tools.samples import HOSTILE_TEXTS
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+OUR_ATTRIBUTES = {
+    *("class", "id", "dir", "type", "readonly", "hidden", "aria-label", "aria-live"),
+    *("data-take", "data-rung", "data-mark"),
+}
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -30,11 +34,17 @@ def test_hostile_texts_leave_no_trace_but_text(
         if text.isprintable() and text.isascii():
             # Once in each of: id, prompt (twice), command, ids, terms, error, source.
             assert said.count(text) >= 8
-        attributes = page.evaluate(
-            """[...document.querySelectorAll('#panel-body *')].flatMap(
-                 e => e.getAttributeNames().filter(n => !['class', 'id', 'dir'].includes(n)))"""
+        names, values = page.evaluate(
+            """() => {
+                 const all = [...document.querySelectorAll('#panel-body *')];
+                 const names = all.flatMap(e => e.getAttributeNames());
+                 const values = all.flatMap(
+                   e => e.getAttributeNames().map(n => e.getAttribute(n)));
+                 return [names, values];
+               }"""
         )
-        assert attributes == []
+        assert set(names) <= OUR_ATTRIBUTES
+        assert not any(text in value for value in values for text in HOSTILE_TEXTS)
         assert page.title() == title
         if number + 1 < len(HOSTILE_TEXTS):
             page.click("#panel-next")

@@ -87,7 +87,7 @@ def test_lists_sort_both_ways_and_filter(fitness_report: Path, fitness: Path, vi
 def test_a_cell_of_the_matrix_lists_its_tasks(fitness_report: Path, visit: Visit) -> None:
     """Choosing a count shows just those results."""
     page = visit(fitness_report)
-    cell = page.locator('.matrix button[data-kind="missing_id"][data-latency="fail"]')
+    cell = page.locator('.matrix a[data-kind="missing_id"][data-latency="fail"]')
     count = cell.inner_text()
     cell.click()
     assert page.inner_text("#queue-count").startswith(f"Shown: {count}.")

@@ -1,51 +1,33 @@
 """A fitness bundle's numbers, made ready to show."""
 
-from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
-from typing import Annotated, Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from wayproof.bundles.reader import Bundle, LineFile, decoded_lines, read_record
+from wayproof.bundles.reader import Bundle, read_record
 from wayproof.errors import IntegrityError
 from wayproof.evidence.fitness_names import (
     FAILURE_KINDS,
     LATENCY_STATUS_NAMES,
-    LATENCY_STATUSES,
     SUFFICIENT,
 )
 from wayproof.report.first_rows import FIRST_ROWS, FirstRows
+from wayproof.report.task_columns import TaskColumns
 from wayproof.stats.intervals import nearest_rank
-from wayproof.text import clip
 
 __all__ = [
     "FitnessNumbers",
-    "TaskColumns",
     "first_debts",
     "fitness_numbers",
-    "task_columns",
 ]
 
 _ROWS: Final = (SUFFICIENT, *FAILURE_KINDS)
-_KIND_CODES: Final[dict[str | None, int]] = {
-    None: 0,
-    **{kind: code for code, kind in enumerate(FAILURE_KINDS, start=1)},
-}
-_STATUS_CODES: Final[dict[str, int]] = {
-    status: code for code, status in enumerate(LATENCY_STATUS_NAMES)
-}
-_DEBT_STATUS_CODES: Final = frozenset(
-    code for code, row in enumerate(LATENCY_STATUSES) if row.is_debt
-)
 _RATIO_EDGES: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Upper ends of the bins of wall time ÷ budget; the last bin is open."""
 _TABLE_ROWS: Final = 100
-_ID_CHARS: Final = 160
-_MISSING_CHARS: Final = 80
-_MOST_MISSING: Final = 3
-_UNMEASURED: Final = -1.0
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -88,132 +70,6 @@ class _SuiteRecord(msgspec.Struct, frozen=True):
     ignored_packet_count: int = 0
 
 
-class _Task(msgspec.Struct, frozen=True, gc=False):
-    task_id: str
-    route_type: str
-    sufficiency_failure_kind: str | None
-    latency_status: str
-    wall_ms: float | None
-    latency_budget_ms: Annotated[int, msgspec.Meta(ge=1)]
-    recall_at_packet: float
-    precision_at_packet: float
-    expected_artifacts: list[msgspec.Raw]
-    missing_expected_artifacts: list[str]
-    forbidden_first_route_hits: list[msgspec.Raw]
-    scent_status: str
-    forbidden_status: str
-    attempt: int | None = None
-
-
-def _is_vacuous(task: _Task) -> bool:
-    """Whether no rung of the ladder was examined: such a result could not fail."""
-    return (
-        not task.expected_artifacts
-        and task.scent_status == task.forbidden_status == "unscored"
-        and task.sufficiency_failure_kind is None
-    )
-
-
-class TaskColumns:
-    """What the page's lists show of each result, by column; codes instead of names."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.routes: dict[str, int] = {}
-        self.route = array("I")
-        self.kind = array("B")
-        self.latency = array("B")
-        self.wall_ms = array("d")
-        self.budget_ms = array("d")
-        self.recall = array("d")
-        self.precision = array("d")
-        self.missing_count = array("I")
-        self.vacuous = array("B")
-        # Names of the first missing ids, of the results that miss any.
-        self.missing: dict[int, list[str]] = {}
-        self.hit_count = array("I")
-        # Whole ids and attempts, where the shown id differs.
-        self._keys: dict[int, tuple[str, int | None]] = {}
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def add(self, task: _Task) -> None:
-        """Take in one result."""
-        name = clip(task.task_id, _ID_CHARS)
-        if task.attempt is not None:
-            name = f"{name} #{task.attempt}"
-        if name is not task.task_id:
-            self._keys[len(self.ids)] = (task.task_id, task.attempt)
-        self.ids.append(name)
-        self.route.append(self.routes.setdefault(task.route_type, len(self.routes)))
-        self.kind.append(_KIND_CODES[task.sufficiency_failure_kind])
-        self.latency.append(_STATUS_CODES[task.latency_status])
-        self.wall_ms.append(_UNMEASURED if task.wall_ms is None else task.wall_ms)
-        self.budget_ms.append(task.latency_budget_ms)
-        self.recall.append(task.recall_at_packet)
-        self.precision.append(task.precision_at_packet)
-        self.missing_count.append(len(task.missing_expected_artifacts))
-        self.vacuous.append(_is_vacuous(task))
-        if task.missing_expected_artifacts:
-            self.missing[len(self.ids) - 1] = [
-                clip(each, _MISSING_CHARS)
-                for each in task.missing_expected_artifacts[:_MOST_MISSING]
-            ]
-        self.hit_count.append(len(task.forbidden_first_route_hits))
-
-    def is_debt(self, index: int) -> bool:
-        """Whether a result stands in one of the two queues."""
-        return bool(self.kind[index]) or self.latency[index] in _DEBT_STATUS_CODES
-
-    def debt_counts(self, indexes: list[int]) -> dict[str, int]:
-        """Count the debts of each queue among some results."""
-        return {
-            "sufficiency": sum(self.kind[index] > 0 for index in indexes),
-            "latency": sum(self.latency[index] in _DEBT_STATUS_CODES for index in indexes),
-        }
-
-    def missing_text(self, index: int) -> str:
-        """Names of a result's first missing ids, and how many more it misses."""
-        named = self.missing.get(index, [])
-        rest = self.missing_count[index] - len(named)
-        return ", ".join(named) + (f" (+{rest})" if rest else "")
-
-    def key(self, index: int) -> tuple[str, int | None]:
-        """Task id and attempt of one result, whole."""
-        return self._keys.get(index, (self.ids[index], None))
-
-    def chosen(self, indexes: list[int]) -> dict[str, Any]:
-        """Return the columns of some results, ready for JSON."""
-        if len(indexes) == len(self):
-            columns: dict[str, Any] = {name: list(getattr(self, name)) for name in _COLUMNS}
-            columns["ids"] = self.ids
-        else:
-            columns = {name: [getattr(self, name)[index] for index in indexes] for name in _COLUMNS}
-            columns["ids"] = [self.ids[index] for index in indexes]
-        columns["routes"] = list(self.routes)
-        columns["missing"] = {
-            place: self.missing[index]
-            for place, index in enumerate(indexes)
-            if index in self.missing
-        }
-        return columns
-
-
-_COLUMNS: Final = (
-    "route",
-    "kind",
-    "latency",
-    "wall_ms",
-    "budget_ms",
-    "recall",
-    "precision",
-    "missing_count",
-    "hit_count",
-    "vacuous",
-)
-
-
 class DebtRow(NamedTuple):
     """One debt as the page without scripts shows it; ``mark`` is the sign of its latency."""
 
@@ -240,7 +96,7 @@ def first_debts(columns: TaskColumns) -> FirstRows:
         wall_ms = columns.wall_ms[index]
         rows.append(
             DebtRow(
-                task=columns.ids[index],
+                task=columns.shown_name(index),
                 kind=_ROWS[columns.kind[index]],
                 missing=columns.missing_text(index),
                 latency=latency,
@@ -300,6 +156,55 @@ class RatioBin(NamedTuple):
     task_count: int
 
 
+class ContactRow(NamedTuple):
+    """How often a program or tool came first, and what came of it.
+
+    Attributes
+    ----------
+    code
+        Its place among the columns' programs.
+    program
+        Empty where the first command is unknown.
+    hit_count
+        Results whose first command held a forbidden text.
+    """
+
+    code: int
+    program: str
+    task_count: int
+    could_fail: int
+    sufficient_share: float | None
+    p50_wall_ms: float | None
+    hit_count: int
+
+
+class FamilyCell(NamedTuple):
+    """Share of sufficient of one family on one route type; null where nothing could fail."""
+
+    route: int
+    task_count: int
+    could_fail: int
+    sufficient_share: float | None
+    depth: int
+
+
+class FamilyRow(NamedTuple):
+    """One family's cells, in the order of the grid's route types."""
+
+    family: int
+    name: str
+    cells: list[FamilyCell]
+
+
+class FamilyGrid(NamedTuple):
+    """Families crossed with route types, each as (code, name), the most frequent first."""
+
+    routes: list[tuple[int, str]]
+    rows: list[FamilyRow]
+    families_left_out: int
+    routes_left_out: int
+
+
 class Shares(NamedTuple):
     """Both axes as shares, each over what it can speak of.
 
@@ -345,24 +250,9 @@ class FitnessNumbers(NamedTuple):
     ratio_bins: list[RatioBin]
     budgets: list[BudgetRow]
     budgets_left_out: int
-
-
-def _checked(tasks: Iterator[_Task], name: str) -> Iterator[_Task]:
-    for number, task in enumerate(tasks, start=1):
-        if task.sufficiency_failure_kind not in _KIND_CODES:
-            raise IntegrityError("unknown failure kind", file=name, line=number)
-        if task.latency_status not in _STATUS_CODES:
-            raise IntegrityError("unknown latency status", file=name, line=number)
-        yield task
-
-
-def task_columns(lines: LineFile) -> TaskColumns:
-    """Read every result once."""
-    columns = TaskColumns()
-    add = columns.add
-    for task in _checked(decoded_lines(lines, _Task), str(lines.path)):
-        add(task)
-    return columns
+    contacts: list[ContactRow]
+    contacts_left_out: int
+    families: FamilyGrid | None
 
 
 def _counted(columns: TaskColumns) -> dict[str, dict[str, int]]:
@@ -499,6 +389,92 @@ def _shares(summary: _Summary, columns: TaskColumns | None) -> Shares:
     )
 
 
+class _Counts:
+    """Results, those that could fail, and the sufficient ones among these."""
+
+    __slots__ = ("could_fail", "hits", "passes", "results", "walls_ms")
+
+    def __init__(self) -> None:
+        self.results = self.could_fail = self.passes = self.hits = 0
+        self.walls_ms: list[float] = []
+
+    def add(self, columns: TaskColumns, index: int) -> None:
+        self.results += 1
+        if not columns.vacuous[index]:
+            self.could_fail += 1
+            self.passes += columns.kind[index] == 0
+        self.hits += columns.hit_count[index] > 0
+        if columns.wall_ms[index] >= 0:
+            self.walls_ms.append(columns.wall_ms[index])
+
+    @property
+    def share(self) -> float | None:
+        return self.passes / self.could_fail if self.could_fail else None
+
+
+def _first_contacts(columns: TaskColumns) -> list[ContactRow]:
+    counts = [_Counts() for _ in columns.programs]
+    for index, code in enumerate(columns.program):
+        counts[code].add(columns, index)
+    rows = [
+        ContactRow(
+            code=code,
+            program=program,
+            task_count=counts[code].results,
+            could_fail=counts[code].could_fail,
+            sufficient_share=counts[code].share,
+            p50_wall_ms=_percentile(sorted(counts[code].walls_ms), 50),
+            hit_count=counts[code].hits,
+        )
+        for program, code in columns.programs.items()
+    ]
+    return sorted(rows, key=lambda row: (-row.task_count, row.program))
+
+
+_GRID_FAMILIES: Final = 40
+_GRID_ROUTES: Final = 12
+
+
+def _most_frequent(codes: Iterable[int], names: dict[str, int], most: int) -> list[tuple[int, str]]:
+    frequency = Counter(codes)
+    ranked = sorted(names.items(), key=lambda item: (-frequency[item[1]], item[0]))
+    return [(code, name) for name, code in ranked[:most]]
+
+
+def _share_depth(share: float | None) -> int:
+    """Shade of a share, 1 … 4; 0 where nothing could fail."""
+    return 0 if share is None else 1 + min(3, int(4 * share))
+
+
+def _family_grid(columns: TaskColumns) -> FamilyGrid:
+    counts: dict[tuple[int, int], _Counts] = {}
+    for index, key in enumerate(zip(columns.family, columns.route, strict=True)):
+        counts.setdefault(key, _Counts()).add(columns, index)
+    families = _most_frequent(columns.family, columns.families, _GRID_FAMILIES)
+    routes = _most_frequent(columns.route, columns.routes, _GRID_ROUTES)
+    empty = _Counts()
+    rows = [
+        FamilyRow(
+            family,
+            name,
+            [
+                FamilyCell(
+                    route, each.results, each.could_fail, each.share, _share_depth(each.share)
+                )
+                for route, _ in routes
+                for each in (counts.get((family, route), empty),)
+            ],
+        )
+        for family, name in families
+    ]
+    return FamilyGrid(
+        routes,
+        rows,
+        families_left_out=len(columns.families) - len(families),
+        routes_left_out=len(columns.routes) - len(routes),
+    )
+
+
 def _require_same(bundle: Bundle, field: str, expected: Any, found: Any) -> None:
     if expected != found:
         raise IntegrityError(
@@ -537,6 +513,7 @@ def fitness_numbers(bundle: Bundle, columns: TaskColumns | None) -> FitnessNumbe
         )
     route_rows = _route_rows(record, columns)
     budgets: list[BudgetRow] = []
+    contacts: list[ContactRow] = []
     if columns is not None:
         _require_same(bundle, "sufficiency_latency_matrix", _counted(columns), matrix)
         if record.summary.vacuous_count is not None:
@@ -544,6 +521,7 @@ def fitness_numbers(bundle: Bundle, columns: TaskColumns | None) -> FitnessNumbe
                 bundle, "summary.vacuous_count", sum(columns.vacuous), record.summary.vacuous_count
             )
         budgets = _budget_rows(columns)
+        contacts = _first_contacts(columns)
     return FitnessNumbers(
         suite=record.suite,
         status=record.status,
@@ -557,4 +535,7 @@ def fitness_numbers(bundle: Bundle, columns: TaskColumns | None) -> FitnessNumbe
         ratio_bins=[] if columns is None else _ratio_bins(columns),
         budgets=sorted(budgets[:_TABLE_ROWS]),
         budgets_left_out=max(0, len(budgets) - _TABLE_ROWS),
+        contacts=contacts[:_TABLE_ROWS],
+        contacts_left_out=max(0, len(contacts) - _TABLE_ROWS),
+        families=None if columns is None else _family_grid(columns),
     )

@@ -14,16 +14,15 @@ from wayproof.evidence.fitness_names import LATENCY_STATUS_NAMES
 from wayproof.report.chart import Bar, bar_chart, column_chart
 from wayproof.report.fitness_numbers import (
     FitnessNumbers,
-    TaskColumns,
     first_debts,
     fitness_numbers,
-    task_columns,
 )
 from wayproof.report.frame import framed_page
 from wayproof.report.provenance import Provenance, read_provenance
 from wayproof.report.run import ReportPlace, RunFacts, run_facts
+from wayproof.report.task_columns import TaskColumns, task_columns
 from wayproof.web.page import DataBlock, Page
-from wayproof.web.template import render
+from wayproof.web.template import hash_part, render
 
 __all__ = ["FitnessLimits", "fitness_pages", "pages_of"]
 
@@ -44,6 +43,7 @@ class _ChartBar(NamedTuple):
     meaning: str
     label: str | None
     task_count: int
+    href: str
 
 
 class _Selection(NamedTuple):
@@ -92,36 +92,41 @@ def _page_name(stem: str, number: int) -> str:
     return f"{stem}-panels-{number:04d}.html"
 
 
-def _column_block(columns: TaskColumns, selection: _Selection, stem: str, number: int) -> DataBlock:
+def _column_block(
+    columns: TaskColumns, selection: _Selection, place: ReportPlace, number: int
+) -> DataBlock:
     """Return the lists' columns for page ``number`` (0: the first, which lists everything)."""
     page_of = selection.page_of
     listed = selection.listed
     if number:
         listed = [index for index in listed if page_of[index] == number]
     chosen = columns.chosen(listed)
-    detail, place = [], 0
+    detail, count = [], 0
     for index in listed:
         here = page_of[index] == number
-        detail.append(place if here else -1)
-        place += here
+        detail.append(count if here else -1)
+        count += here
+    chosen["bundle"] = place.name
     chosen["detail"] = detail
     chosen["line"] = [index + 1 for index in listed]
     if selection.page_count > 1 and not number:
-        chosen["panel_link"] = _panel_links(listed, page_of, stem)
+        chosen["panel_link"] = _panel_links(listed, page_of, columns, place.stem)
     return DataBlock("columns", [msgspec.json.encode(chosen)])
 
 
-def _panel_links(listed: list[int], page_of: "array[int]", stem: str) -> list[str | None]:
-    places: dict[int, int] = {}
+def _panel_links(
+    listed: list[int], page_of: "array[int]", columns: TaskColumns, stem: str
+) -> list[str | None]:
+    """Where each listed result has its panel, by its id; None: on this page, or nowhere."""
     links: list[str | None] = []
     for index in listed:
         number = page_of[index]
         if number <= 0:
             links.append(None)
             continue
-        place = places.get(number, 0)
-        places[number] = place + 1
-        links.append(f"{_page_name(stem, number)}#result={place}")
+        task, attempt = columns.key(index)
+        more = "" if attempt is None else f"&attempt={attempt}"
+        links.append(f"{_page_name(stem, number)}#task={hash_part(task)}{more}")
     return links
 
 
@@ -137,7 +142,9 @@ def _chart(numbers: FitnessNumbers) -> list[_ChartBar]:
         "unmeasured",
     ]
     labels = [*_RATIO_LABELS, None, None]
-    parts = (column_chart(counts), bar_chart(counts), meanings, labels, counts)
+    hrefs = [f"#queue=all&ratio={place}" for place in range(len(numbers.ratio_bins))]
+    hrefs += [f"#queue=all&latency={meaning}" for meaning in meanings[-2:]]
+    parts = (column_chart(counts), bar_chart(counts), meanings, labels, counts, hrefs)
     return [_ChartBar(*each) for each in zip(*parts, strict=True)]
 
 
@@ -284,7 +291,7 @@ def fitness_pages(
                 else _listing_body(bundle, numbers, columns, selection, place)
             )
             blocks = [
-                _column_block(columns, selection, place.stem, number),
+                _column_block(columns, selection, place, number),
                 DataBlock("details", _details(lines, here, columns, provenance)),
             ]
             name = _page_name(place.stem, number) if number else first

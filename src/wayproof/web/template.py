@@ -3,6 +3,7 @@
 import functools
 import json
 from importlib.resources import files
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from wayproof.text import harmless
 from wayproof.web.numbers import english_number
 
-__all__ = ["render"]
+__all__ = ["hash_part", "render"]
 
 
 def _load(name: str) -> str | None:
@@ -30,6 +31,11 @@ def _in_french(sentence: str) -> str:
     return _french().get(sentence, sentence)
 
 
+def hash_part(text: str) -> str:
+    """Spell a text as a part of a hash, as the page's ``encodeURIComponent`` does."""
+    return quote(text, safe="!'()*~-._")
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -41,6 +47,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["harmless"] = harmless
     environment.filters["english"] = english_number
+    environment.filters["hash_part"] = hash_part
     environment.filters["in_french"] = _in_french
     return environment
 

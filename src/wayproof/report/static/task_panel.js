@@ -3,7 +3,10 @@
 
 import { byId, clip, el, foreign, visibleBlock } from "../../web/static/dom.js";
 import { number, numberOrDash, percent, text } from "../../web/static/locale.js";
-import { kindMark, recallText, statusMark } from "./marks.js";
+import { linkTo } from "../../web/static/permalink.js";
+import { shellCommand, takeButton, takeField } from "../../web/static/take.js";
+import { KINDS, kindMark, recallText, statusMark } from "./marks.js";
+import { nearTwins } from "./twins.js";
 
 const LONGEST_TEXT = 20_000;
 const MOST_IDS = 200;
@@ -57,13 +60,78 @@ function textBlock(value) {
   return el("pre", { class: "prose", dir: "auto" }, visibleBlock(clip(value, LONGEST_TEXT)));
 }
 
-function isExpected(id, expected) {
+function isExpected(id, expected, literal) {
   return expected.some((want) =>
-    want.endsWith("*") ? id.startsWith(want.slice(0, -1)) : id === want,
+    want.endsWith("*") && !literal.includes(want) ? id.startsWith(want.slice(0, -1)) : id === want,
   );
 }
 
-function idList(key, mark, ids) {
+/** Whether a rung was examined at all: what isn't, can't fail. */
+function isExamined(kind, result) {
+  return {
+    route_timeout: true,
+    route_error: true,
+    missing_id: result.expected_artifacts.length > 0,
+    weak_scent: result.scent_status !== "unscored",
+    forbidden_route: result.forbidden_status !== "unscored",
+  }[kind];
+}
+
+/** The ladder as five ticks, with the mend under the rung that named the failure. */
+function ladderPart(result) {
+  const failed = result.sufficiency_failure_kind;
+  const rungs = KINDS.slice(1).map((kind) => {
+    const isFailed = result.failed_checks.includes(kind);
+    const mark = isFailed ? "bad" : isExamined(kind, result) ? "good" : "none";
+    const said = { bad: "rung.failed", good: "rung.passed", none: "rung.unexamined" }[mark];
+    return el(
+      "li",
+      { "data-rung": kind, "data-mark": mark },
+      el("span", { class: `status ${mark}` }, `${text(`sufficiency.${kind}`)}: ${text(said)}`),
+      kind === failed ? el("p", { class: "small mend" }, text(`mend.${kind}`)) : null,
+    );
+  });
+  const isSlow = ["fail", "timeout"].includes(result.latency_status);
+  return section(
+    "ladder",
+    el("ol", { class: "ladder" }, rungs),
+    failed === null && !isSlow ? el("p", { class: "small soft" }, text("panel.nothingToDo")) : null,
+    isSlow ? el("p", { class: "small mend" }, text(`mend.latency.${result.latency_status}`)) : null,
+  );
+}
+
+/** Where each found id stood in the packet's own order, from 1; null where that is unknown. */
+export function rankOf(wanted, { selected_artifacts: selected, selection_order: order, literal_ids: literal }) {
+  if (order === undefined) {
+    return null;
+  }
+  const isPrefix = wanted.endsWith("*") && !(literal ?? []).includes(wanted);
+  const place = order.findIndex((at) =>
+    isPrefix ? selected[at].startsWith(wanted.slice(0, -1)) : selected[at] === wanted,
+  );
+  return place < 0 ? null : place + 1;
+}
+
+function foundNote(result) {
+  return (id) => {
+    const rank = rankOf(id, result);
+    return rank === null
+      ? null
+      : text("panel.rank", { rank: number(rank), count: number(result.selected_artifact_count) });
+  };
+}
+
+/** Under a missing id: what was selected that differs from it only in spelling. */
+function missingNote(result) {
+  return (id) => {
+    const twins = nearTwins(id, result.selected_artifacts);
+    return twins.length === 0
+      ? null
+      : [text("panel.twin"), " ", el("code", {}, foreign(clip(twins[0], 1000)))];
+  };
+}
+
+function idList(key, mark, ids, note = () => null) {
   const shown = ids.slice(0, MOST_IDS);
   return el(
     "div",
@@ -74,7 +142,15 @@ function idList(key, mark, ids) {
       : el(
           "ul",
           { class: `ids ${mark}` },
-          shown.map((id) => el("li", {}, el("code", {}, foreign(clip(id, 1000))))),
+          shown.map((id) => {
+            const more = note(id);
+            return el(
+              "li",
+              {},
+              el("span", {}, el("code", {}, foreign(clip(id, 1000))),
+                more === null ? null : el("span", { class: "small soft id-note" }, more)),
+            );
+          }),
         ),
     ids.length > MOST_IDS
       ? el("p", { class: "soft small" }, text("panel.more", { rest: number(ids.length - MOST_IDS) }))
@@ -117,7 +193,10 @@ function forbiddenLine(result) {
 }
 
 function idsPart(result) {
-  const extra = result.selected_artifacts.filter((id) => !isExpected(id, result.expected_artifacts));
+  const literal = result.literal_ids ?? [];
+  const extra = result.selected_artifacts.filter(
+    (id) => !isExpected(id, result.expected_artifacts, literal),
+  );
   return section(
     "ids",
     el(
@@ -135,8 +214,8 @@ function idsPart(result) {
     el(
       "div",
       { class: "three" },
-      idList("found", "good", result.found_expected_artifacts),
-      idList("missing", "bad", result.missing_expected_artifacts),
+      idList("found", "good", result.found_expected_artifacts, foundNote(result)),
+      idList("missing", "bad", result.missing_expected_artifacts, missingNote(result)),
       idList("extra", "none", extra),
     ),
   );
@@ -225,6 +304,21 @@ function headPart(detail, columns, index) {
   );
 }
 
+/** Link and command of a result, to take away. */
+function takePart(columns, index) {
+  const id = columns.whole[index] ?? columns.ids[index];
+  const command = shellCommand(["wayproof", "report", columns.bundle, "--out", "report.html"]);
+  return el(
+    "div",
+    { class: "takes" },
+    takeButton("link", "panel-take", () =>
+      linkTo([["task", id], ["attempt", columns.attempts[index]]]),
+    ),
+    command === null ? null : takeButton("command", "panel-take", () => command),
+    takeField("panel-take"),
+  );
+}
+
 function awayParts(columns, index) {
   const place = columns.panel_link?.[index];
   return [
@@ -266,6 +360,8 @@ export function createPanel(columns, { previous, next, closed }) {
       const detail = { ...lines(at), line: columns.line[index] };
       parts = [
         headPart(detail, columns, index),
+        takePart(columns, index),
+        ladderPart(detail.result),
         promptPart(detail.result),
         commandPart(detail.result),
         idsPart(detail.result),
@@ -305,6 +401,11 @@ export function createPanel(columns, { previous, next, closed }) {
       }
       draw();
       dialog.scrollTop = 0;
+    },
+    close() {
+      if (dialog.open) {
+        dialog.close();
+      }
     },
     redraw: draw,
   };

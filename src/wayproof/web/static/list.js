@@ -29,6 +29,7 @@ export class List {
   #head = this.#scroller.querySelector(".list-head");
   #body = this.#scroller.querySelector(".list-body");
   #onOpen;
+  #onSort;
   #table = null;
   #order = [];
   #active = 0;
@@ -37,9 +38,11 @@ export class List {
   /**
    * @param {(index: number, place: number) => void} onOpen called with the record's index
    *   and its place among those shown
+   * @param {() => void} [onSort] called when the reader has sorted the list
    */
-  constructor(onOpen) {
+  constructor(onOpen, onSort = () => {}) {
     this.#onOpen = onOpen;
+    this.#onSort = onSort;
     this.#scroller.addEventListener("scroll", () => this.#redrawSoon());
     this.#scroller.addEventListener("keydown", (event) => this.#onKey(event));
     addEventListener("resize", () => this.#redrawSoon());
@@ -118,6 +121,7 @@ export class List {
     this.#arrange();
     this.redraw();
     this.#head.querySelectorAll("button")[this.#table.columns.indexOf(column)].focus();
+    this.#onSort();
   }
 
   #headCell(column) {
@@ -140,6 +144,13 @@ export class List {
         el("span", { "aria-hidden": "true" }, isSorted ? sign : ""),
       ),
     );
+  }
+
+  /** A click anywhere in a row opens it, unless it was made to mark text. */
+  #onRowClick(event, place) {
+    if (!event.target.closest("button, a") && String(getSelection()) === "") {
+      this.openAt(place);
+    }
   }
 
   #opener(content, place) {
@@ -172,6 +183,7 @@ export class List {
         role: "row",
         class: this.#table.isChosen?.(index) ? "list-row chosen" : "list-row",
         "aria-rowindex": place + 2,
+        on: { click: (event) => this.#onRowClick(event, place) },
         css: { transform: `translateY(${place * ROW_PX}px)` },
       },
       cells,
