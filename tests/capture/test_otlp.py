@@ -2,7 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from capture.capture_logs import WriteLog, packet_of, packets_of
+from wayproof.capture import Problems
+from wayproof.capture.formats.otlp_dialects import DIALECTS
+from wayproof.errors import InputError
 
 
 def test_calls_are_ordered_by_their_start() -> None:
@@ -93,10 +98,151 @@ def test_numbers_are_decimal_strings_or_numbers(write_log: WriteLog) -> None:
     assert packet["wall_measured_ms"] == 500
 
 
-def test_spans_of_other_instruments_are_no_sessions(write_log: WriteLog) -> None:
-    """A file without GenAI spans gives nothing, and that is no error."""
-    path = write_log(_request({"traceId": "a", "spanId": "b", "name": "GET /"}))
-    assert packets_of(path) == []
+def test_a_file_of_other_spans_is_refused(write_log: WriteLog) -> None:
+    """Nothing understood is an error that says how many spans of what were passed over."""
+    web = {"traceId": "a", "spanId": "b", "name": "GET /"}
+    unread = _with({"braintrust.span_attributes": "{}"})
+    chain = _with({"openinference.span.kind": "CHAIN"})
+    path = write_log(_request(web), _request(web), _request(unread), _request(chain))
+    with pytest.raises(InputError) as refused:
+        packets_of(path)
+    assert (
+        "4 spans passed over: 1 of Braintrust, 1 that are neither calls nor messages, "
+        "2 without attributes of a known dialect"
+    ) in str(refused.value)
+
+
+def test_an_unread_dialect_beside_read_ones_is_named(write_log: WriteLog) -> None:
+    """What isn't read is counted beside the sessions; another instrument's spans are normal."""
+    problems = Problems()
+    web = {"traceId": "a", "spanId": "b", "name": "GET /"}
+    unread = _with({"weave.kind": "tool"})
+    path = write_log(_request(_span("read_a")), _request(unread), _request(web))
+    assert len(packets_of(path, problems=problems)) == 1
+    assert [one.text for one in problems.named] == ["1 spans of Weave passed over: not read yet"]
+
+
+def _with(attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    pairs = [{"key": key, "value": {"stringValue": one}} for key, one in attributes.items()]
+    return {"traceId": "a", "spanId": "x", "name": "n", "attributes": pairs, **more}
+
+
+LABEL = '{"path":"src/label.py"}'
+DIALECT_SPANS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
+    "Logfire (Pydantic AI)": (
+        {"agent_name": "a", "pydantic_ai.all_messages":
+            '[{"role":"user","parts":[{"type":"text","content":"Where?"}]}]'},
+        {"gen_ai.tool.name": "read_file", "tool_arguments": LABEL, "tool_response": "x"},
+        "running tool",
+    ),
+    "Google ADK": (
+        {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages":
+            '[{"role":"user","parts":[{"type":"text","content":"Where?"}]}]'},
+        {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read_file",
+         "gcp.vertex.agent.tool_call_args": LABEL, "gcp.vertex.agent.tool_response": "{}"},
+        "execute_tool read_file",
+    ),
+    "Vercel AI SDK": (
+        {"ai.operationId": "ai.generateText", "ai.prompt": '{"system":"s","prompt":"Where?"}'},
+        {"ai.toolCall.name": "read_file", "ai.toolCall.args": LABEL,
+         "ai.toolCall.result": '"x"'},
+        "ai.toolCall",
+    ),
+    "Langfuse": (
+        {"langfuse.observation.type": "agent", "langfuse.observation.input":
+            '[{"role":"user","content":"Where?"}]', "langfuse.session.id": "s"},
+        {"langfuse.observation.type": "tool", "langfuse.observation.input": LABEL,
+         "langfuse.observation.output": "x"},
+        "read_file",
+    ),
+    "OpenLLMetry (Traceloop)": (
+        {"gen_ai.operation.name": "chat", "gen_ai.prompt.0.role": "system",
+         "gen_ai.prompt.0.content": "s", "gen_ai.prompt.1.role": "user",
+         "gen_ai.prompt.1.content": "Where?"},
+        {"traceloop.span.kind": "tool", "traceloop.entity.name": "read_file",
+         "traceloop.entity.input": '{"args": [], "kwargs": {"path": "src/label.py"}}',
+         "traceloop.entity.output": '"x"'},
+        "read_file.tool",
+    ),
+    "OpenInference": (
+        {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user",
+         "llm.input_messages.0.message.content": "Where?"},
+        {"openinference.span.kind": "TOOL", "tool.name": "read_file", "input.value":
+            '{"args": [], "sanitize_inputs_outputs": true, "kwargs": {"path": "src/label.py"}}',
+         "output.value": "x"},
+        "ReadFileTool",
+    ),
+    "MLflow": (
+        {"mlflow.spanType": '"AGENT"', "mlflow.spanInputs": '{"question": "Where?"}'},
+        {"mlflow.spanType": '"TOOL"', "mlflow.spanInputs": LABEL, "mlflow.spanOutputs": '"x"'},
+        "read_file",
+    ),
+    "LangSmith": (
+        {"langsmith.span.kind": "llm", "gen_ai.prompt":
+            '{"messages":[{"type":"human","content":"Where?"}]}'},
+        {"langsmith.span.kind": "tool", "gen_ai.prompt": LABEL, "gen_ai.completion": "x"},
+        "read_file",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", DIALECT_SPANS)
+def test_dialects_say_the_same(title: str, write_log: WriteLog) -> None:
+    """Whoever wrote the spans: prompt, tool, input and time are where its row says."""
+    asked, called, name = DIALECT_SPANS[title]
+    agent = _with(asked, startTimeUnixNano="1000000000", endTimeUnixNano="9000000000")
+    tool = _with(
+        called, spanId="y", name=name, parentSpanId="x",
+        startTimeUnixNano="2000000000", endTimeUnixNano="2250000000",
+    )  # fmt: skip
+    packet = packet_of(write_log(_request(agent, tool)))
+    assert packet["first_contact_command"] == f"read_file {LABEL}"
+    assert packet["selected_artifacts"] == ["src/label.py"]
+    assert packet["wall_ms"] == 250
+    assert packet["start_reason"] == "prompt"
+
+
+def test_every_dialect_is_tried() -> None:
+    """A row that no test reaches could be dead."""
+    assert [one.title for one in DIALECTS[1:]] == list(DIALECT_SPANS)
+
+
+def test_dialects_mix_on_one_span(write_log: WriteLog) -> None:
+    """A bridge adds its attributes: each fact is taken from the first row that has it."""
+    mixed = _with({
+        "openinference.span.kind": "tool", "gen_ai.operation.name": "tool_call",
+        "ai.toolCall.name": "read_file", "ai.toolCall.args": LABEL,
+    })  # fmt: skip
+    assert packet_of(write_log(_request(mixed)))["first_contact_command"] == f"read_file {LABEL}"
+
+
+def test_a_delegate_without_a_child_is_unknown(write_log: WriteLog) -> None:
+    """No span lies under the delegating call: what it did first is not in the log."""
+    first = _span("task", spanId="d", startTimeUnixNano="1000", endTimeUnixNano="2000")
+    then = _span("read_a", spanId="e", startTimeUnixNano="3000", endTimeUnixNano="4000")
+    packet = packet_of(write_log(_request(first, then)))
+    assert packet["first_contact_command"] is None
+    assert packet["first_contact_reason"] == "subagent_not_logged"
+
+
+def test_a_child_below_a_span_of_another_kind(write_log: WriteLog) -> None:
+    """Between the delegating call and its child's may lie spans that say nothing."""
+    task = _span("task", spanId="d", startTimeUnixNano="1000", endTimeUnixNano="9000")
+    between = {"traceId": "a", "spanId": "m", "parentSpanId": "d", "name": "chain"}
+    child = _span("read_a", spanId="e", parentSpanId="m", startTimeUnixNano="3000",
+                  endTimeUnixNano="4000")  # fmt: skip
+    packet = packet_of(write_log(_request(task, between, child)))
+    assert packet["first_contact_command"] == 'read_a {"path":"a.py"}'
+    assert packet["via"] == "subagent"
+
+
+def test_a_terminal_by_its_visual_studio_name(write_log: WriteLog) -> None:
+    """``run_command_in_terminal`` is a shell: its command is the first contact."""
+    call = _with({"gen_ai.operation.name": "execute_tool",
+                  "gen_ai.tool.name": "run_command_in_terminal",
+                  "gen_ai.tool.call.arguments": '{"command": "cat src/label.py"}'})  # fmt: skip
+    packet = packet_of(write_log(_request(call)))
+    assert packet["first_contact_command"] == "cat src/label.py"
 
 
 def test_a_list_of_requests(write_log: WriteLog) -> None:

@@ -8,6 +8,7 @@ from capture.capture_logs import packet_of, packets_of
 from conftest import RunWayproof
 from wayproof.capture import Problems
 from wayproof.cli import main
+from wayproof.errors import InputError
 
 
 def test_three_globs(real_logs: Path) -> None:
@@ -107,7 +108,8 @@ def test_otlp(real_logs: Path) -> None:
     second = packet_of(real_logs / "otlp/vs_copilot_sample-2.jsonl")
     assert second["first_contact_command"] == 'code_search {"query":"class App"}'
     assert second["selected_artifacts"] == []
-    assert packets_of(real_logs / "otlp/otlp_envelope_example.json") == []
+    with pytest.raises(InputError, match="1 spans passed over"):
+        packets_of(real_logs / "otlp/otlp_envelope_example.json")
 
 
 def test_inspect(real_logs: Path) -> None:

@@ -63,6 +63,7 @@ _NAMES: dict[Purpose, str] = {
         runcommand runinterminal runterminalcommand runterminalcmd containerexec
         executecommand commandexecution cmdrun cmd exec shellcommand bashtool powershell
         runbash unifiedexec bashsession executeshell bashcommand sh terminaltool powershelltool
+        runcommandinterminal
     """,
     "mutation": """
         edit write multiedit notebookedit applypatch createfile editfile replace writefile

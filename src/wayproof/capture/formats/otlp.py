@@ -1,4 +1,4 @@
-"""OTLP/JSON spans with OpenTelemetry's GenAI attributes.
+"""OTLP/JSON spans with OpenTelemetry's GenAI attributes, or another dialect's.
 
 One request (``resourceSpans``) a line, or one document. A span is written when it *ends*,
 so the order of a file is the order of completion: calls are put in order by the start time
@@ -7,12 +7,19 @@ order stands. Content capture may be off: then a call has no arguments and the f
 is null, with the reason.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, inner_json, is_document, text_of, used, word
+from wayproof.capture.adapter import Format, Head, inner_json, is_document, used, word
+from wayproof.capture.formats.otlp_dialects import (
+    DIALECTS,
+    facts_of,
+    messages_in,
+    passed_over,
+)
 from wayproof.capture.injected import genuine
 from wayproof.capture.lines import Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
@@ -26,8 +33,9 @@ from wayproof.capture.session import (
     Result,
     Spawn,
 )
-from wayproof.capture.sessions import Session, Sessions
+from wayproof.capture.sessions import Sessions
 from wayproof.capture.tools import tool_of
+from wayproof.errors import InputError
 
 __all__ = ["FORMAT", "claims", "read"]
 
@@ -35,7 +43,8 @@ FORMAT = Format(
     name="otlp",
     title="OpenTelemetry GenAI spans (OTLP/JSON)",
     files="the Collector's file exporter, one request a line; one JSON request",
-    versions="semantic conventions with gen_ai.operation.name (1.28 and later)",
+    versions="semantic conventions with gen_ai.operation.name (1.28 and later); the dialects of "
+    + ", ".join(dialect.title for dialect in DIALECTS[1:]),
     detected_by="resourceSpans (resource_spans)",
     fields={
         "first_contact": "native",
@@ -55,6 +64,18 @@ FORMAT = Format(
             "the first contact is null (arguments_not_logged)."
         ),
         "No working directory: ids need the repository root where paths are absolute.",
+        (
+            "Of the dialects no whole real file was at hand: their attributes are those of the "
+            "libraries' pages, sources and tests. A dialect that isn't read is named, with the "
+            "number of its spans."
+        ),
+    ),
+    sampled="2026-08",
+    sources=(
+        "github.com/open-telemetry/semantic-conventions, docs/gen-ai",
+        "github.com/Arize-ai/openinference, spec; langfuse.com/integrations/native/opentelemetry",
+        "ai-sdk.dev/docs/ai-sdk-core/telemetry; github.com/traceloop/openllmetry",
+        "github.com/pydantic/pydantic-ai (instrumented runs); mlflow.org/docs (tracing)",
     ),
 )
 
@@ -169,24 +190,44 @@ def claims(head: Head) -> bool:
 
 
 def read(source: Source, sessions: Sessions) -> None:
-    """Hand over one session for each conversation."""
-    spans: list[_Seen] = []
+    """Hand over one session for each conversation.
+
+    Raises
+    ------
+    InputError
+        When no span is of a dialect that is read.
+    """
+    found = _Spans()
     for number, request in _requests(source):
-        found = request.resourceSpans or request.resource_spans
-        if found is None:
+        resources = request.resourceSpans or request.resource_spans
+        if resources is None:
             source.bad(number, "an object without resourceSpans")
             continue
-        for resource in found:
-            spans.extend(_genai(resource, number, len(spans)))
-    for key, group in _conversations(spans).items():
+        for resource in resources:
+            found.add(resource, number)
+    if not found.seen and found.passed:
+        raise InputError(
+            "no span was understood",
+            file=source.name,
+            expected=f"spans of {', '.join(dialect.title for dialect in DIALECTS)}",
+            found=f"{sum(found.passed.values())} spans passed over: {_listed(found.passed)}",
+        )
+    for what, count in sorted(found.passed.items()):
+        if what.startswith("of "):
+            source.bad(0, f"{count} spans {what} passed over: not read yet", mended=True)
+    for key, group in _conversations(found.seen).items():
         session = sessions.of(f"{source.name}\0{key}", prompts_logged=False)
         session.info.session_id = key
         session.info.started_ms = min(
             (one.start_ns / 1e6 for one in group if one.start_ns), default=None
         )
         session.info.agent_version = next((one.version for one in group if one.version), None)
-        for event in _Conversation(group, session).events():
+        for event in _Conversation(group, found.parents).events():
             session.feed(event)
+
+
+def _listed(passed: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(passed.items()))
 
 
 def _requests(source: Source) -> Iterator[tuple[int, _Request]]:
@@ -232,53 +273,72 @@ def _named(pairs: list[_Pair]) -> dict[str, Any]:
     return {pair.key: _plain(pair.value) for pair in pairs}
 
 
-def _genai(resource: _ResourceSpans, number: int, count: int) -> Iterator[_Seen]:
-    about = _named(resource.resource.attributes) if resource.resource is not None else {}
-    version = about.get("service.version")
-    scopes = (*resource.scopeSpans, *resource.scope_spans, *resource.instrumentationLibrarySpans)
-    for scope in scopes:
-        for span in scope.spans:
-            seen = _seen(span, number, count, version if isinstance(version, str) else None)
-            if seen is not None:
-                count += 1
-                yield seen
+class _Spans:
+    """The spans of a log: what they say, or that they were passed over; who lies under whom."""
+
+    def __init__(self) -> None:
+        self.seen: list[_Seen] = []
+        self.passed: Counter[str] = Counter()
+        self.parents: dict[str, str] = {}
+
+    def add(self, resource: _ResourceSpans, number: int) -> None:
+        """Take the spans of one resource."""
+        about = _named(resource.resource.attributes) if resource.resource is not None else {}
+        version = about.get("service.version")
+        known_version = version if isinstance(version, str) else None
+        for scope in (
+            *resource.scopeSpans,
+            *resource.scope_spans,
+            *resource.instrumentationLibrarySpans,
+        ):
+            for span in scope.spans:
+                self._add(span, number, known_version)
+
+    def _add(self, span: _Span, number: int, version: str | None) -> None:
+        attributes = _named(span.attributes) | _from_events(span)
+        seen = _seen(span, attributes, number, len(self.seen), version)
+        if seen is not None:
+            self.seen.append(seen)
+            self.parents[seen.span_id] = seen.parent
+            return
+        self.passed[passed_over(attributes)] += 1
+        name, parent = span.spanId or span.span_id, span.parentSpanId or span.parent_span_id
+        if name and parent:
+            self.parents[name.lower()] = parent.lower()
 
 
-_SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id", "thread.id")
-
-
-def _seen(span: _Span, number: int, order: int, version: str | None) -> _Seen | None:
-    attributes = _named(span.attributes) | _from_events(span)
-    operation = attributes.get("gen_ai.operation.name")
-    if not isinstance(operation, str):
-        if "gen_ai.tool.name" not in attributes:
-            return None
-        operation = "execute_tool"
-    conversation = next((attributes[key] for key in _SESSION_KEYS if attributes.get(key)), None)
+def _seen(
+    span: _Span, attributes: Mapping[str, Any], number: int, order: int, version: str | None
+) -> _Seen | None:
+    facts = facts_of(attributes, span.name or "")
+    if facts is None:
+        return None
     return _Seen(
         order=order,
         line=number,
         span_id=(span.spanId or span.span_id or f"span {order}").lower(),
         parent=(span.parentSpanId or span.parent_span_id or "").lower(),
         trace=(span.traceId or span.trace_id or "").lower(),
-        conversation=str(conversation) if conversation is not None else None,
-        operation=operation,
-        tool=str(attributes.get("gen_ai.tool.name") or operation),
-        arguments=_decoded(attributes.get("gen_ai.tool.call.arguments")),
-        result=_kept(_decoded(attributes.get("gen_ai.tool.call.result"))),
-        prompt=next(iter(_messages(attributes.get("gen_ai.input.messages"), "user")), None),
-        answer=next(
-            reversed(_messages(attributes.get("gen_ai.output.messages"), "assistant")), None
-        ),
+        conversation=facts.session,
+        operation=facts.operation,
+        tool=facts.tool,
+        arguments=facts.arguments,
+        result=_kept(facts.result),
+        prompt=_bounded(next(iter(messages_in(facts.asked, "user")), None)),
+        answer=_bounded(next(reversed(messages_in(facts.said, "assistant")), None)),
         error_type=str(attributes.get("error.type") or "").lower(),
         start_ns=_integer(span.startTimeUnixNano or span.start_time_unix_nano),
         end_ns=_integer(span.endTimeUnixNano or span.end_time_unix_nano),
         error=_error(span, attributes),
         version=version,
-        call_id=word(attributes.get("gen_ai.tool.call.id")) or None,
+        call_id=facts.call_id,
         asked=_asked(attributes.get("gen_ai.output.messages")),
         tokens=_tokens(attributes),
     )
+
+
+def _bounded(text: str | None) -> str | None:
+    return None if text is None else text[:_KEPT_CHARS]
 
 
 _TOKENS = {
@@ -349,12 +409,12 @@ def _conversations(spans: list[_Seen]) -> dict[str, list[_Seen]]:
 class _Conversation:
     """The spans of one conversation to events in call order."""
 
-    def __init__(self, spans: list[_Seen], session: Session) -> None:
+    def __init__(self, spans: list[_Seen], parents: Mapping[str, str]) -> None:
         if all(span.start_ns for span in spans):
             spans = sorted(spans, key=lambda span: (span.start_ns or 0, span.order))
         self._spans = spans
         self._by_id = {span.span_id: span for span in spans}
-        self._session = session
+        self._parents = parents
         asked = {call_id: given for span in spans for call_id, given in span.asked.items()}
         for span in spans:
             if span.arguments is None and span.operation == "execute_tool" and span.call_id:
@@ -363,6 +423,7 @@ class _Conversation:
     def events(self) -> Iterator[Any]:
         """Yield events, each tool call with its result."""
         batch, ends_ns = 0, -1
+        children = {self._thread(span) for span in self._spans}
         for span in self._spans:
             thread = self._thread(span)
             if span.operation == "execute_tool":
@@ -370,7 +431,8 @@ class _Conversation:
                     batch += 1
                     ends_ns = -1
                 ends_ns = max(ends_ns, span.end_ns or -1)
-                yield from _tool(span, thread, f"{batch}" if span.start_ns else None)
+                name = f"{batch}" if span.start_ns else None
+                yield from _tool(span, thread, name, has_child=span.span_id in children)
             elif span.operation in {"chat", "invoke_agent", "text_completion", "generate_content"}:
                 yield from self._spoken(span, thread)
         yield from self._concluded()
@@ -378,11 +440,14 @@ class _Conversation:
 
     def _thread(self, span: _Seen) -> str:
         """Return the delegating tool span that a span lies under, if any."""
-        parent, hops = self._by_id.get(span.parent), 0
-        while parent is not None and hops < 100:
-            if parent.operation == "execute_tool" and _delegates(parent):
+        name = span.parent
+        for _ in range(100):
+            parent = self._by_id.get(name)
+            if parent is not None and parent.operation == "execute_tool" and _delegates(parent):
                 return parent.span_id
-            parent, hops = self._by_id.get(parent.parent), hops + 1
+            if name not in self._parents:
+                break
+            name = self._parents[name]
         return MAIN_THREAD
 
     def _spoken(self, span: _Seen, thread: str) -> Iterator[Any]:
@@ -431,8 +496,8 @@ def _ms(nanoseconds: int | None) -> float | None:
     return nanoseconds / 1e6 if nanoseconds else None
 
 
-def _tool(span: _Seen, thread: str, batch: str | None) -> Iterator[Any]:
-    if _delegates(span):
+def _tool(span: _Seen, thread: str, batch: str | None, *, has_child: bool) -> Iterator[Any]:
+    if has_child:
         yield Spawn(child=span.span_id, line=span.line, parent_call=span.span_id)
     yield Call(
         call_id=span.span_id,
@@ -489,24 +554,3 @@ def _decoded(value: Any) -> Any:
         inner = inner_json(value)
         return value if inner is None else inner
     return value
-
-
-def _messages(value: Any, role: str) -> list[str]:
-    messages = _decoded(value)
-    texts: list[str] = []
-    for message in messages if isinstance(messages, list) else []:
-        if not isinstance(message, Mapping) or message.get("role") != role:
-            continue
-        parts = message.get("parts", message.get("content"))
-        if isinstance(parts, list):
-            said = [
-                str(part.get("content") or part.get("text") or "")
-                for part in parts
-                if isinstance(part, Mapping) and word(part.get("type")) in {"text", ""}
-            ]
-            text = "\n".join(one for one in said if one)
-        else:
-            text = text_of(parts)
-        if text.strip():
-            texts.append(text[:_KEPT_CHARS])
-    return texts
