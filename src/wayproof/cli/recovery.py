@@ -1,6 +1,7 @@
 """``wayproof recovery``: run, reproduce, replay, generate."""
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -236,14 +237,16 @@ def _reproduce(args: argparse.Namespace) -> int:
 
     suite_path(args.suite)
     _seeds(args.seeds)
-    arguments = ["--suite", args.suite, "--seeds", args.seeds]
-    arguments += ["--processes", str(_processes(args.processes))]
+    command = [sys.executable, "-m", "wayproof", "recovery", "run"]
+    command += ["--suite", args.suite, "--seeds", args.seeds]
+    command += ["--processes", str(_processes(args.processes))]
     for policy in args.policy or []:
-        arguments += ["--policy", policy]
+        command += ["--policy", policy]
     with tempfile.TemporaryDirectory(prefix="wayproof-reproduce-") as folder:
         runs = []
         for number, name in enumerate(("first", "second")):
-            runs.append(invoke(number, Path(folder) / name, arguments))
+            out = Path(folder) / name
+            runs.append(invoke(number, out, [*command, "--out", str(out)]))
             print(
                 f"{name} invocation: results.jsonl SHA-256 {runs[-1].results_sha256}"
                 f" ({runs[-1].duration_ms} ms)"

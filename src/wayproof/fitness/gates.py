@@ -44,7 +44,7 @@ def parse_rate(text: str) -> Fraction:
         rate = Fraction(-1)
     if not 0 <= rate <= 1:
         raise InputError(
-            "not a rate", field="--min-sufficient", expected="a number from 0 to 1", found=text
+            "not a rate", setting="min_sufficient", expected="a number from 0 to 1", found=text
         )
     return rate
 

@@ -6,7 +6,6 @@ must not matter is made to differ.
 
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -31,15 +30,21 @@ class Invocation(NamedTuple):
     duration_ms: int
 
 
-def invoke(number: int, out: Path, arguments: Sequence[str]) -> Invocation:
-    """Run ``wayproof recovery run`` in a fresh process; ``number`` 0 or 1 picks what varies.
+def invoke(number: int, out: Path, command: Sequence[str]) -> Invocation:
+    """Run a suite in a fresh process; ``number`` 0 or 1 picks what varies.
+
+    Parameters
+    ----------
+    out
+        The bundle that the run writes.
+    command
+        The program and its arguments.
 
     Raises
     ------
     InputError, IntegrityError
         When the run fails, with what it said and its own exit status.
     """
-    command = [sys.executable, "-m", "wayproof", "recovery", "run", *arguments, "--out", str(out)]
     done = subprocess.run(
         command,
         env=os.environ | _CIRCUMSTANCES[number],
