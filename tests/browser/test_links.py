@@ -87,7 +87,7 @@ def attempts_report(folder: Path) -> Path:
     from wayproof.cli import main
 
     task = {"task_id": "t+1", "expected_artifacts": ["a"], "latency_budget_ms": 5}
-    packets = [
+    packets: list[dict[str, Any]] = [
         {"task_id": "t+1", "attempt": number, "wall_ms": 10 * number, "selected_artifacts": []}
         for number in (1, 2)
     ]
