@@ -77,6 +77,7 @@ SECTIONS = (
             ),
             Page("capture/adding-a-format", "How do I have another agent's logs read?"),
             Page("capture/trec", "How do I score a ranked list, or hand tasks to trec_eval?"),
+            Page("recovery/agents", "How do I put my own agent in the controls' place?"),
             Page("recovery/reproducibility", "How do I get the published bytes again?"),
             Page("errors", "What does this message mean, and how do I mend its cause?"),
         ),
