@@ -7,9 +7,12 @@ scoring ignores like every key it doesn't know.
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from wayproof.bundles.places import refuse_inside_bundle
+from wayproof.bundles.whole_file import whole_file
 from wayproof.errors import OutputError
 
 __all__ = ["STARTER_FILES", "write_line_files", "write_starter"]
@@ -94,6 +97,7 @@ def write_line_files(folder: Path, files: Mapping[str, Sequence[Mapping[str, Any
     OutputError
         As :func:`write_starter` does.
     """
+    refuse_inside_bundle(folder, str(folder))
     paths = [folder / name for name in files]
     for path in paths:
         if os.path.lexists(path):
@@ -102,9 +106,11 @@ def write_line_files(folder: Path, files: Mapping[str, Sequence[Mapping[str, Any
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, records in zip(paths, files.values(), strict=True):
-            lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-            path.write_text(lines, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError("can't be written to", file=str(folder), found=error.strerror) from None
+    with ExitStack() as stack:
+        places = [stack.enter_context(whole_file(path, overwrite=False)) for path in paths]
+        for file, records in zip(places, files.values(), strict=True):
+            for record in records:
+                file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
     return paths

@@ -219,6 +219,8 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
         field = f"{prefix}{dot}{field or ''}"
     if fault.missing is not None:
         return InputError("required field is missing", field=field)
+    if fault.unknown is not None:
+        return InputError("unknown field", field=field)
     found_at = value_at(value, fault.path)
     shown = None if found_at is NOWHERE else quoted(found_at)
     got = fault.got

@@ -191,7 +191,7 @@ def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:
         tmp_path / "out" / "manifest.json",
         lambda manifest: manifest.update(files={"../secret": digest}),
     )
-    with pytest.raises(InputError, match="outside"):
+    with pytest.raises(IntegrityError, match="outside"):
         read_manifest(tmp_path / "out")
 
 
@@ -255,7 +255,7 @@ def test_strangers_files_neither_block_nor_flood_a_reader(tmp_path: Path) -> Non
         _write(out, overwrite=True)
         (out / "manifest.json").unlink()
         make(out / "manifest.json")
-        with pytest.raises(InputError, match="no manifest"):
+        with pytest.raises(IntegrityError, match="not a regular file"):
             read_manifest(out)
         manifest = out / "manifest.json"
         manifest.rmdir() if manifest.is_dir() else manifest.unlink()
@@ -267,7 +267,7 @@ def test_unknown_keys_do_not_ride_along_in_a_manifest(tmp_path: Path) -> None:
     """Nobody can add `approved_by` to a manifest that verifies."""
     _write(tmp_path / "out")
     _edit(tmp_path / "out" / "manifest.json", lambda manifest: manifest.update(approved_by="me"))
-    with pytest.raises(InputError, match="approved_by"):
+    with pytest.raises(IntegrityError, match="approved_by: unknown field"):
         read_manifest(tmp_path / "out")
 
 
@@ -316,15 +316,10 @@ def test_a_manifest_in_other_bytes_is_refused(tmp_path: Path) -> None:
     for other in (
         data + b" ",
         data.replace(b":", b": ", 1),
-        data.replace(
-            b'"summary_only":true',
-            b'"summary_only":true,"summary_only":true}',
-        ),
-        data.replace(
-            b'"settings":{"summary_only":true}', b'"settings":{"summary_only":9007199254740993'
-        ),
+        data.replace(b'"summary_only":true', b'"summary_only":true,"summary_only":true'),
+        data.replace(b'"summary_only":true', b'"summary_only":9007199254740993'),
     ):
         assert other != data
         path.write_bytes(other)
-        with pytest.raises((InputError, IntegrityError), match=r"manifest\.json"):
+        with pytest.raises(IntegrityError, match=r"manifest\.json"):
             read_manifest(tmp_path / "out")

@@ -14,6 +14,7 @@ import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER, canonical_bytes
 from wayproof.errors import InputError, IntegrityError
+from wayproof.strict_json import convert_typed, strict_value
 
 __all__ = [
     "MANIFEST_NAME",
@@ -125,40 +126,58 @@ def read_manifest(folder: Path) -> Manifest:
         When ``folder`` is not a whole bundle: missing, still being written, left behind
         by a killed run, or without a readable manifest.
     IntegrityError
-        When the manifest is readable but was edited: other bytes than its canonical form.
+        When it calls itself a manifest of this version and is none: fields that don't fit,
+        or other bytes than its canonical form.
     """
     if not folder.is_dir():
         raise InputError("not a folder", file=str(folder), expected="a bundle's folder")
     if PARTIAL_MARK in folder.resolve().name:
         raise InputError("an unfinished run, not a result", file=str(folder), mend="run it again")
     path = folder / MANIFEST_NAME
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        _check_regular(path)
     data = read_small_file(path, "no manifest: not a bundle, or an interrupted one")
+    _check_version(data, path)
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
+        if canonical_bytes(strict_value(data)) + b"\n" != data:
+            raise IntegrityError(
+                "manifest is not in canonical form",
+                file=str(path),
+                mend="evidence files are never edited or re-formatted",
+            )
+        manifest = convert_typed(msgspec.json.decode(data), Manifest)
+    except InputError as error:
+        raise IntegrityError(
+            error.problem,
+            file=str(path),
+            field=error.field,
+            expected=error.expected,
+            found=error.found,
+        ) from None
+    for name in manifest.files:
+        if not is_evidence_name(name):
+            raise IntegrityError("names a file outside the bundle", file=str(path), found=name)
+    return manifest
+
+
+class _Version(msgspec.Struct):
+    schema_version: str
+
+
+def _check_version(data: bytes, path: Path) -> None:
+    """Refuse what doesn't call itself a manifest of ours; what does is evidence from there on."""
+    try:
+        version = msgspec.json.decode(data, type=_Version).schema_version
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError("not a manifest", file=str(path), found=str(error)) from None
-    try:
-        canonical = canonical_bytes(msgspec.json.decode(data)) + b"\n"
-    except InputError as error:
-        raise error.at(file=str(path)) from None
-    if canonical != data:
-        raise IntegrityError(
-            "manifest is not in canonical form",
-            file=str(path),
-            mend="evidence files are never edited or re-formatted",
-        )
-    if manifest.schema_version != SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         raise InputError(
             "manifest of another version",
             file=str(path),
             field="schema_version",
             expected=SCHEMA_VERSION,
-            found=manifest.schema_version,
+            found=version,
         )
-    for name in manifest.files:
-        if not is_evidence_name(name):
-            raise InputError("names a file outside the bundle", file=str(path), found=name)
-    return manifest
 
 
 def read_small_file(path: Path, problem: str) -> bytes:

@@ -41,7 +41,14 @@ from wayproof.bundles.manifest import (
     is_evidence_name,
     read_manifest,
 )
-from wayproof.bundles.whole_file import permissions
+from wayproof.bundles.places import (
+    hold,
+    partial_prefix,
+    permissions,
+    refuse_inside_bundle,
+    sweep,
+    turn,
+)
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
 from wayproof.text import quoted
@@ -49,7 +56,7 @@ from wayproof.text import quoted
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["BundleWriter", "DigestWriter", "refuse_inside_bundle"]
+__all__ = ["BundleWriter", "DigestWriter"]
 
 _PREVIOUS_MARK = ".wayproof-previous"
 _WRITE_BLOCK_BYTES = 1 << 20
@@ -144,7 +151,7 @@ class BundleWriter:
         self._files: dict[str, FileDigest] = {}
         self._open: dict[str, DigestWriter] = {}
         self._committed = False
-        self._lock_fd: int | None = None
+        self._held: int | None = None
         self._partial = self._make_partial()
 
     # -- lifetime ---------------------------------------------------------------------
@@ -163,18 +170,19 @@ class BundleWriter:
                 "not a name for a result", file=self._shown, mend="choose another {out}"
             )
         refuse_inside_bundle(parent, self._shown)
-        if self._previous.exists() and not os.path.lexists(out):
-            self._previous.rename(out)  # a run died between its two renames
-        _sweep(parent, out.name)
-        if os.path.lexists(out):
-            self._refuse_unless_replaceable()
-        try:
-            partial = Path(tempfile.mkdtemp(prefix=f".{out.name}{PARTIAL_MARK}", dir=parent))
-        except OSError as error:
-            raise OutputError(
-                "can't be written to", file=str(parent), found=error.strerror
-            ) from None
-        self._lock_fd = _lock(partial)
+        with turn(parent):
+            if self._previous.exists() and not os.path.lexists(out):
+                self._previous.rename(out)  # a run died between its two renames
+            sweep(parent, out.name)
+            if os.path.lexists(out):
+                self._refuse_unless_replaceable()
+            try:
+                partial = Path(tempfile.mkdtemp(prefix=partial_prefix(out.name), dir=parent))
+            except OSError as error:
+                raise OutputError(
+                    "can't be written to", file=str(parent), found=error.strerror
+                ) from None
+            self._held = hold(partial)
         (partial / "scratch").mkdir()
         return partial
 
@@ -218,9 +226,9 @@ class BundleWriter:
             for writer in self._open.values():
                 writer.abandon()
             shutil.rmtree(self._partial, ignore_errors=True)
-        if self._lock_fd is not None:
-            os.close(self._lock_fd)
-            self._lock_fd = None
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise OutputError(
                 "could not be written", file=self._shown, found=error.strerror or str(error)
@@ -300,14 +308,22 @@ class BundleWriter:
         return manifest
 
     def _swap_in(self) -> None:
-        previous = self._previous
-        if os.path.lexists(self._out):
+        out, previous = self._out, self._previous
+        with turn(out.parent):
+            if not os.path.lexists(out):
+                self._partial.rename(out)
+                return
             if not self._overwrite:  # made by somebody else while we were working
                 raise OutputError("was made by another run meanwhile", file=self._shown)
+            self._refuse_unless_replaceable()
             shutil.rmtree(previous, ignore_errors=True)
-            self._out.rename(previous)
-        self._partial.rename(self._out)
-        shutil.rmtree(previous, ignore_errors=True)
+            out.rename(previous)
+            try:
+                self._partial.rename(out)
+            except OSError:
+                previous.rename(out)
+                raise
+            shutil.rmtree(previous, ignore_errors=True)
 
 
 def _storable(argument: str) -> str:
@@ -320,25 +336,6 @@ def _is_result_name(name: str) -> bool:
         name not in {"", ".", ".."}
         and PARTIAL_MARK not in name
         and not name.endswith(_PREVIOUS_MARK)
-    )
-
-
-def refuse_inside_bundle(folder: Path, shown: str) -> None:
-    """Refuse to write into a bundle: it holds its evidence and nothing else.
-
-    Raises
-    ------
-    OutputError
-        When ``folder`` is itself a bundle.
-    """
-    try:
-        read_manifest(folder)
-    except (InputError, IntegrityError):
-        return
-    raise OutputError(
-        "lies inside a bundle, which would not be whole any more",
-        file=shown,
-        mend="choose another {out}",
     )
 
 
@@ -359,34 +356,3 @@ def _surplus(folder: Path, kind: str) -> str | None:
         return f"a bundle of kind {quoted(manifest.kind)}"
     others = sorted(names - {MANIFEST_NAME, *manifest.files})
     return f"also {quoted(others[0])}" if others else None
-
-
-def _lock(folder: Path) -> int | None:
-    """Hold a lock on ``folder`` that the system drops when this process ends."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(fd)
-        return None
-    return fd
-
-
-def _sweep(parent: Path, name: str) -> None:
-    """Remove what killed runs to the same place left behind."""
-    for leftover in parent.glob(f".{_glob_escaped(name)}{PARTIAL_MARK}*"):
-        with contextlib.suppress(OSError):
-            fd = _lock(leftover)
-            if fd is not None:
-                shutil.rmtree(leftover, ignore_errors=True)
-                os.close(fd)
-
-
-def _glob_escaped(name: str) -> str:
-    import glob
-
-    return glob.escape(name)

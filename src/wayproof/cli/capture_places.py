@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from wayproof.bundles.whole_file import refuse_existing
+from wayproof.bundles.places import check_place
 from wayproof.errors import InputError, OutputError
 
 __all__ = ["check_places"]
@@ -67,7 +67,7 @@ def _refuse_twice(files: Sequence[tuple[str, Path]]) -> None:
 
 
 def _refuse_unwritable(path: Path) -> None:
-    refuse_existing(path, overwrite=True)
+    check_place(path, overwrite=True)
     try:
         mode = path.parent.stat().st_mode
     except OSError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 from wayproof.bundles.kinds import REPORT_KIND
 from wayproof.bundles.manifest import FileDigest
 from wayproof.bundles.whole_file import whole_file
-from wayproof.bundles.writer import BundleWriter, refuse_inside_bundle
+from wayproof.bundles.writer import BundleWriter
 from wayproof.web.page import Page
 
 __all__ = ["write_file", "write_folder"]
@@ -38,7 +38,6 @@ def write_file(page: Page, out: Path, *, overwrite: bool) -> None:
     OutputError
         When the place can't be written to, or something stands there.
     """
-    refuse_inside_bundle(out.parent, str(out))
     with whole_file(out, overwrite=overwrite) as file:
         for part in page.parts:
             file.write(part)
