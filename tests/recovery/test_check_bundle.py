@@ -149,11 +149,23 @@ def test_a_suite_certified_anew_under_the_official_id_is_refused(
 def test_renaming_the_official_suite_is_no_way_out(
     official_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A new id in suite, results, summary and manifest: the controls' streams hang on it."""
+    """A new id in suite, results, summary and manifest: its grids' ids are still its alone."""
     out = Path(shutil.copytree(official_bundle, tmp_path / "bundle"))
     for name in ("suite.jsonl", "results.jsonl", "summary.json"):
         data = (out / name).read_bytes()
         (out / name).write_bytes(data.replace(b'"suite_id":"wfrb-v0"', b'"suite_id":"wfrb-v9"'))
+    reseal(out, lambda manifest: manifest["settings"].update(suite_id="wfrb-v9"))
+    status, said = verify(out, capsys)
+    assert status == 3
+    assert "suite.jsonl:2, grid_id: breaks the rule official_ids" in said
+    for name in ("suite.jsonl", "results.jsonl", "traces.jsonl"):
+        data = (out / name).read_bytes()
+        (out / name).write_bytes(data.replace(b"wfrb-v0-g", b"wfrb-v9-g"))
+    traces = (out / "traces.jsonl").read_bytes().splitlines()
+    results = [json.loads(line) for line in (out / "results.jsonl").read_bytes().splitlines()]
+    for trace, result in zip(traces, results, strict=True):
+        result["trace_sha256"] = hashlib.sha256(trace).hexdigest()
+    (out / "results.jsonl").write_bytes(b"".join(dumps(one) + b"\n" for one in results))
     reseal(out, lambda manifest: manifest["settings"].update(suite_id="wfrb-v9"))
     status, said = verify(out, capsys)
     assert status == 3

@@ -9,7 +9,13 @@ import pytest
 
 from wayproof.canonical import Record
 from wayproof.cli import build_parser
-from wayproof.evidence.recovery_names import CHECKS, LIMITS
+from wayproof.evidence.recovery_names import (
+    AGENT_OUTCOMES,
+    CHECKS,
+    LIMITS,
+    SUITE_RULES,
+    UNDETECTABLE,
+)
 from wayproof.evidence.recovery_records import (
     GridRecord,
     Result,
@@ -41,6 +47,15 @@ def test_the_semantics_page_holds_every_check_in_order() -> None:
     page = flat("semantics.md")
     places = [page.index(f"| `{check.name}` | {check.meaning} |") for check in CHECKS]
     assert places == sorted(places)
+
+
+def test_rules_and_outcomes_are_told_in_their_own_words() -> None:
+    """Rules of suites, outcomes of agents and what can't be detected are one list each."""
+    page = flat("taxonomy.md")
+    for row in (*SUITE_RULES, *AGENT_OUTCOMES):
+        assert f"| `{row.name}` | {row.meaning} |" in page
+    for kind in UNDETECTABLE:
+        assert f"- {kind.meaning}" in flat("agents.md")
 
 
 def test_digests_are_the_pinned_ones() -> None:

@@ -92,6 +92,26 @@ def test_a_large_suite_is_streamed_and_valid(tmp_path: Path) -> None:
             ["--side-min", "3", "--side-max", "3", "--remaining-min-moves", "20"],
             "no grid fits the parameters in",
         ),
+        (["--budget-factor", "1"], "scenarios[0].budget: breaks the rule budget_suffices"),
+        (
+            [
+                *[
+                    "--side-min",
+                    "3",
+                    "--side-max",
+                    "3",
+                    "--cost-max",
+                    "1",
+                    "--remaining-min-moves",
+                    "1",
+                ],
+                "--grids",
+                "500",
+                "--prefix-min-moves",
+                "0",
+            ],
+            "grid 22: breaks the rule grids_differ; expected that no two grids",
+        ),
     ],
 )
 def test_bad_parameters_are_refused(

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from recovery.material import shipped_grids
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
 from wayproof.errors import InputError
-from wayproof.evidence.recovery_names import FAILURE_KINDS
+from wayproof.evidence.recovery_names import FAILURE_KINDS, SUITE_RULES
 from wayproof.evidence.recovery_records import (
     SUITE_SCHEMA_VERSION,
     GeneratorRecord,
@@ -160,6 +162,147 @@ def test_a_bad_grid_is_refused_with_its_place(
     assert message in error
     assert error.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["suite.jsonl"]
+
+
+def three(*kinds: str) -> Callable[[Document], None]:
+    """Give the worked grid scenarios of these kinds, with ids that rise."""
+
+    def edit(grid: Document) -> None:
+        by_kind = {one["failure_kind"]: one for one in grid["scenarios"]}
+        grid["scenarios"] = [
+            dict(by_kind[kind], scenario_id=f"worked-g000-{at}") for at, kind in enumerate(kinds)
+        ]
+
+    return edit
+
+
+BROKEN_RULES: dict[str, tuple[Callable[[Document], Any], str]] = {
+    "a kind is missing": (
+        three("collision", "invalid_path"),
+        "scenarios: breaks the rule kinds_complete; expected that each grid has every failure",
+    ),
+    "one kind alone": (three("collision"), "breaks the rule kinds_complete"),
+    "a kind twice": (
+        three("collision", "invalid_path", "premature_end", "collision"),
+        "breaks the rule kinds_complete",
+    ),
+    "one for another": (
+        three("collision", "collision", "premature_end"),
+        "breaks the rule kinds_complete",
+    ),
+    "collision off the grid, west": (
+        scenario(0, injected_action={"move": [1, -1]}),
+        "scenarios[0].injected_action: breaks the rule collision_blocked_neighbour; expected that",
+    ),
+    "collision off the grid, north": (
+        lambda grid: (
+            scenario(0, prefix_length=0, injected_action={"move": [-1, 0]})(grid),
+            scenario(1, prefix_length=0)(grid),
+        ),
+        "breaks the rule collision_blocked_neighbour",
+    ),
+    "invalid path to a blocked cell": (
+        lambda grid: (
+            scenario(1, prefix_length=3, injected_action={"move": [1, 1]})(grid),
+            scenario(0, prefix_length=3, injected_action={"move": [4, 0]})(grid),
+        ),
+        "breaks the rule collision_blocked_neighbour",
+    ),
+    "invalid path to a wall": (
+        lambda grid: (
+            grid.update(
+                rows=["1193", "1#91", "1911", "111#"],
+                potentials=[*grid["potentials"][:3], [5, 4, 3, None]],
+            ),
+            scenario(1, injected_action={"move": [3, 3]})(grid),
+        ),
+        "scenarios[1].injected_action: breaks the rule invalid_path_free_cell; expected that an",
+    ),
+    "invalid path off the grid": (
+        scenario(1, injected_action={"move": [9, 9]}),
+        "found [9, 9], off the grid",
+    ),
+    "invalid path to the own cell": (
+        scenario(1, injected_action={"move": [1, 0]}),
+        "breaks the rule invalid_path_free_cell; expected that an injected invalid path names a",
+    ),
+    "prefixes apart": (
+        scenario(1, prefix_length=2, injected_action={"move": [0, 3]}),
+        "scenarios: breaks the rule prefix_shared; expected that collision and invalid path share",
+    ),
+    "a grid of the official suite": (
+        fields(grid_id="wfrb-v0-g000"),
+        "grid_id: breaks the rule official_ids",
+    ),
+    "a grid that the official suite might have": (
+        fields(grid_id="wfrb-v0-g999"),
+        "breaks the rule official_ids",
+    ),
+    "a scenario of an official suite": (
+        scenario(0, scenario_id="wfrb-v0-g003-collision"),
+        "scenario_id: breaks the rule official_ids",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_RULES)
+def test_a_suite_obeys_the_taxonomy(
+    name: str, worked: LoadedGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever breaks a rule is refused, naming the rule, by run and by verify alike."""
+    edit, message = BROKEN_RULES[name]
+    document = grid_document(worked.record)
+    suite = tmp_path / "suite.jsonl"
+    suite.write_bytes(header_line() + b"\n" + dumps(document) + b"\n")
+    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "out")]) == 0
+    edit(document)
+    suite.write_bytes(header_line() + b"\n" + dumps(document) + b"\n")
+    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "no")]) == 2
+    error = capsys.readouterr().err
+    assert f"{suite}:2" in error
+    assert message in error
+    assert not (tmp_path / "no").exists()
+    shutil.copyfile(suite, tmp_path / "out" / "suite.jsonl")
+    assert main(["verify", str(tmp_path / "out")]) == 3
+    assert message in capsys.readouterr().err
+
+
+def test_grids_differ(
+    worked: LoadedGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same rows, start and target under other ids are the same grid."""
+    again = grid_document(worked.record)
+    again["grid_id"] = "worked-g001"
+    for one in again["scenarios"]:
+        one["scenario_id"] = one["scenario_id"].replace("g000", "g001")
+        one["budget"] += 1
+    suite = tmp_path / "suite.jsonl"
+    lines = (header_line(), record_bytes(worked.record), dumps(again))
+    suite.write_bytes(b"".join(line + b"\n" for line in lines))
+    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "out")]) == 2
+    assert f"{suite}:3, rows: breaks the rule grids_differ" in capsys.readouterr().err
+    turned = grid_document(worked.record) | {
+        "grid_id": "worked-g001",
+        "rows": [row[::-1] for row in again["rows"]],
+        "potentials": [row[::-1] for row in again["potentials"]],
+        "reference_path": [[row, 3 - column] for row, column in again["reference_path"]],
+        "scenarios": again["scenarios"],
+        "start": [0, 3],
+        "target": [1, 0],
+    }
+    for one in turned["scenarios"]:
+        if "move" in one["injected_action"]:
+            row, column = one["injected_action"]["move"]
+            one["injected_action"] = {"move": [row, 3 - column]}
+    suite.write_bytes(b"".join(line + b"\n" for line in (*lines[:2], dumps(turned))))
+    assert main(["recovery", "run", "--suite", str(suite), "--out", str(tmp_path / "out")]) == 0
+
+
+def test_every_rule_has_its_case() -> None:
+    """The list in evidence, which the page reads too, holds nothing that isn't tried."""
+    messages = " ".join(message for _, message in BROKEN_RULES.values())
+    tried = set(re.findall(r"breaks the rule (\w+)", messages))
+    assert tried | {"grids_differ", "budget_suffices"} == {rule.name for rule in SUITE_RULES}
 
 
 BAD_FILES: dict[str, tuple[Callable[[bytes], bytes], str]] = {

@@ -204,6 +204,10 @@ class ToyGrid(NamedTuple):
     def grid_id(self) -> str:
         return self.record.grid_id
 
+    @property
+    def fingerprint(self) -> bytes:
+        return self.record.grid_id.encode()
+
     def cases(self) -> tuple[ToyCase, ...]:
         return tuple(ToyCase(self.record, number) for number in range(2))
 

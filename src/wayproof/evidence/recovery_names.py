@@ -18,6 +18,7 @@ __all__ = [
     "PUBLISHED",
     "RESULTS_NAME",
     "SUITE_NAME",
+    "SUITE_RULES",
     "SUMMARY_NAME",
     "TRACES_NAME",
     "UNDETECTABLE",
@@ -31,6 +32,8 @@ __all__ = [
     "Kind",
     "Outcome",
     "Phase",
+    "SuiteRule",
+    "SuiteRuleName",
     "Undetectable",
 ]
 
@@ -44,6 +47,15 @@ Kind = Literal["collision", "invalid_path", "premature_end"]
 Phase = Literal["prefix", "injected", "policy"]
 EvidenceClass = Literal["reference_control", "client_agent"]
 AgentOutcome = Literal["ok", "crashed", "timed_out", "malformed", "protocol_error", "limit_reached"]
+SuiteRuleName = Literal[
+    "kinds_complete",
+    "collision_blocked_neighbour",
+    "invalid_path_free_cell",
+    "prefix_shared",
+    "grids_differ",
+    "official_ids",
+    "budget_suffices",
+]
 AgentKind = Literal["python", "stdio", "gymnasium", "inspect"]
 CheckName = Literal[
     "prefix_valid",
@@ -79,6 +91,13 @@ class Control(NamedTuple):
     meaning: str
 
 
+class SuiteRule(NamedTuple):
+    """One rule of the taxonomy that a suite obeys."""
+
+    name: SuiteRuleName
+    meaning: str
+
+
 class Outcome(NamedTuple):
     """One way in which a trial may end for an agent itself."""
 
@@ -106,6 +125,34 @@ FAILURE_KINDS: Final = (
     FailureKind("premature_end", "a request to finish anywhere but on the target"),
 )
 """In alphabetical order, which is also the order of a grid's scenarios in a suite."""
+
+SUITE_RULES: Final = (
+    SuiteRule("kinds_complete", "each grid has every failure kind exactly once"),
+    SuiteRule(
+        "collision_blocked_neighbour",
+        "an injected collision names a blocked cell of the grid beside the failure state",
+    ),
+    SuiteRule(
+        "invalid_path_free_cell",
+        "an injected invalid path names a free cell of the grid that is neither the failure "
+        "state's own nor beside it",
+    ),
+    SuiteRule("prefix_shared", "collision and invalid path share their prefix"),
+    SuiteRule("grids_differ", "no two grids of a suite have the same rows, start and target"),
+    SuiteRule(
+        "official_ids",
+        "ids that begin with an official suite's id and -g with a digit are that suite's alone",
+    ),
+    SuiteRule(
+        "budget_suffices",
+        "a budget lets some policy finish: the fewest moves to the target, and the finish",
+    ),
+)
+"""What a suite obeys beyond its form and certificates.
+
+``run``, ``verify`` and the page refuse what doesn't, naming the rule; ``budget_suffices``
+is asked when a suite is made.
+"""
 
 CHECKS: Final = (
     Check("prefix_valid", "the prefix is the reference path's first moves, each accepted"),

@@ -11,7 +11,7 @@ What can't hold the three scenarios is thrown away and drawn again as the next a
 import contextlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,8 +30,9 @@ from wayproof.evidence.recovery_records import (
     SuiteHeader,
 )
 from wayproof.parallel.backend import backend
-from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid
+from wayproof.recovery.grid import NEIGHBOUR_OFFSETS, Grid, fingerprint
 from wayproof.recovery.planner import cost_to_go, potential_rows, reference_path
+from wayproof.recovery.rules import broken_rule
 from wayproof.stats.seeded import SplitMix64, stream
 
 __all__ = [
@@ -160,13 +161,71 @@ def suite_lines(
     )
     with (
         backend(processes, executor) as place,
-        contextlib.closing(place.map(_grid_lines, blocks)) as made,
+        contextlib.closing(place.map(_made_grids, blocks)) as made,
     ):
-        yield from made
+        seen: dict[bytes, int] = {}
+        for block in made:
+            for number in block.fingerprints:
+                _check_new(seen, block.fingerprints[number], number)
+            yield block.lines
 
 
-def _grid_lines(recipe: Recipe, numbers: range) -> bytes:
-    return b"".join(record_bytes(generate_grid(recipe, number)) + b"\n" for number in numbers)
+def _check_new(seen: dict[bytes, int], fingerprint: bytes, number: int) -> None:
+    first = seen.setdefault(fingerprint, number)
+    if first != number:
+        raise broken_rule(
+            "grids_differ",
+            index=f"grid {number}",
+            found=f"grid {first} again",
+            mend="allow larger sides, more costs or fewer grids",
+        )
+
+
+class _MadeGrids(NamedTuple):
+    """The lines of some grids, and each grid's fingerprint by its number."""
+
+    lines: bytes
+    fingerprints: dict[int, bytes]
+
+
+def _made_grids(recipe: Recipe, numbers: range) -> _MadeGrids:
+    lines: list[bytes] = []
+    fingerprints = {}
+    for number in numbers:
+        record = generate_grid(recipe, number)
+        lines += (record_bytes(record), b"\n")
+        grid = Grid.parse(record.rows, record.start, record.target)
+        _check_budgets(grid, record)
+        fingerprints[number] = fingerprint(grid)
+    return _MadeGrids(b"".join(lines), fingerprints)
+
+
+def _check_budgets(grid: Grid, record: GridRecord) -> None:
+    """Refuse a budget under which no policy can finish."""
+    for at, scenario in enumerate(record.scenarios):
+        if scenario.budget > len(record.reference_path) - 1 - scenario.prefix_length:
+            continue  # the reference path can be walked, and finished
+        needed = 1 + _fewest_moves(grid, record.reference_path[scenario.prefix_length])
+        if scenario.budget < needed:
+            raise broken_rule(
+                "budget_suffices",
+                index=record.grid_id,
+                field=f"scenarios[{at}].budget",
+                found=f"{scenario.budget}, and {needed} proposals are needed",
+                mend="a budget_factor of 2 always suffices",
+            )
+
+
+def _fewest_moves(grid: Grid, start: Cell) -> int:
+    """Count the moves of a shortest way to the target, whatever it costs."""
+    target, edge = grid.index_of(grid.target), [grid.index_of(start)]
+    seen, moves = set(edge), 0
+    while target not in seen:
+        moves += 1
+        steps = (cell + step for cell in edge for step in (-grid.stride, -1, 1, grid.stride))
+        edge = [cell for cell in dict.fromkeys(steps) if grid.costs[cell] and cell not in seen]
+        seen.update(edge)
+    return moves
 
 
 def _header(recipe: Recipe) -> SuiteHeader:

@@ -5,6 +5,7 @@ entering a free one. Inside, the grid is one flat run of bytes with a blocked bo
 round, so that the four neighbours of any cell of the grid can be looked up unchecked.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -14,7 +15,7 @@ from wayproof.errors import InputError
 from wayproof.evidence.recovery_records import Cell
 from wayproof.text import quoted
 
-__all__ = ["MAX_CELLS", "NEIGHBOUR_OFFSETS", "Grid"]
+__all__ = ["MAX_CELLS", "NEIGHBOUR_OFFSETS", "Grid", "fingerprint"]
 
 MAX_CELLS: Final = 1 << 20
 """Largest grid that is read, in cells: 1,024 squared."""
@@ -119,6 +120,12 @@ class Grid(msgspec.Struct, frozen=True):
         for row in range(self.height):
             for column in range(self.width):
                 yield row, column
+
+
+def fingerprint(grid: Grid) -> bytes:
+    """Return 16 bytes that two grids share only when rows, start and target are the same."""
+    text = f"{chr(10).join(grid.rows)} {grid.start} {grid.target}"
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).digest()
 
 
 def _check_row(row: str, number: int, width: int) -> None:

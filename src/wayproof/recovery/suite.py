@@ -4,12 +4,14 @@ A suite is canonical JSON Lines: a header, then a line a grid. Ids rise through 
 (by code point), which makes them distinct and lets a suite of any size be streamed.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
 from wayproof.errors import InputError
 from wayproof.lines import evidence_lines
+from wayproof.recovery.rules import broken_rule
 from wayproof.recovery.track import GridCases, SuiteHead, Track
 from wayproof.recovery.tracks.registry import track_of_header
 from wayproof.text import quoted
@@ -43,6 +45,7 @@ From :mod:`wayproof.recovery.calibrate`, which takes too long to run each time; 
 makes them again.
 """
 
+_OFFICIAL_ID: Final = re.compile(rf"(?:{'|'.join(map(re.escape, PINNED_SUITES))})-g[0-9]")
 _DATA: Final = Path(__file__).parent / "data"
 
 
@@ -122,31 +125,52 @@ class SuiteReader:
         yield from self._lines
 
     def grids(self) -> Iterator[tuple[bytes, GridCases]]:
-        """Yield each grid's line and the grid, checked; ids must rise through the file."""
-        last_grid = last_scenario = ""
-        count = 0
+        """Yield each grid's line and the grid, checked: by itself, and against those before."""
+        rules = _AcrossGrids(self.header.suite_id)
         for number, line in self._lines:
             try:
                 grid = self.track.read_grid(line)
-                last_grid = _rising(last_grid, grid.grid_id, "grid_id")
-                for at, case in enumerate(grid.cases()):
-                    field = f"scenarios[{at}].scenario_id"
-                    last_scenario = _rising(last_scenario, case.scenario_id, field)
+                rules.check(number, grid)
             except InputError as error:
                 raise error.at(file=self.name, line=number) from None
-            count += 1
             yield line, grid
-        if count == 0:
+        if rules.is_empty:
             raise InputError("suite without grids", file=self.name, expected="a line a grid")
 
 
-def _rising(last: str, now: str, field: str) -> str:
-    if now <= last:
-        raise InputError(
-            "ids don't rise",
-            field=field,
-            expected=f"an id above {quoted(last)}",
-            found=quoted(now),
-            mend="sort the grids and scenarios by id; each id occurs once",
-        )
-    return now
+class _AcrossGrids:
+    """What holds between the grids of a suite: ids rise, grids differ, ids are its own.
+
+    It keeps a digest and a line number a grid, some 100 bytes, however large the grids.
+    """
+
+    def __init__(self, suite_id: str) -> None:
+        self._is_official = suite_id in PINNED_SUITES
+        self._grid = self._scenario = ""
+        self._lines: dict[bytes, int] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._lines
+
+    def check(self, line: int, grid: GridCases) -> None:
+        self._grid = self._checked_id(self._grid, grid.grid_id, "grid_id")
+        for at, case in enumerate(grid.cases()):
+            field = f"scenarios[{at}].scenario_id"
+            self._scenario = self._checked_id(self._scenario, case.scenario_id, field)
+        first = self._lines.setdefault(grid.fingerprint, line)
+        if first != line:
+            raise broken_rule("grids_differ", field="rows", found=f"the grid of line {first} again")
+
+    def _checked_id(self, last: str, now: str, field: str) -> str:
+        if now <= last:
+            raise InputError(
+                "ids don't rise",
+                field=field,
+                expected=f"an id above {quoted(last)}",
+                found=quoted(now),
+                mend="sort the grids and scenarios by id; each id occurs once",
+            )
+        if not self._is_official and _OFFICIAL_ID.match(now):
+            raise broken_rule("official_ids", field=field, found=quoted(now))
+        return now

@@ -195,6 +195,10 @@ class GridCases(Protocol):
     def grid_id(self) -> str:
         """Id of the grid."""
 
+    @property
+    def fingerprint(self) -> bytes:
+        """A digest that two grids share only when they are the same grid."""
+
     def cases(self) -> Sequence[Case]:
         """Return the scenarios, by rising id."""
 

@@ -13,7 +13,7 @@ import msgspec
 
 from wayproof.canonical import canonical_bytes, decode_record_line, record_bytes, sha256_hex
 from wayproof.errors import InputError, IntegrityError
-from wayproof.evidence.recovery_names import Kind, Phase
+from wayproof.evidence.recovery_names import FAILURE_KINDS, Kind, Phase
 from wayproof.evidence.recovery_records import (
     MAX_TRIAL_STEPS,
     SUITE_SCHEMA_VERSION,
@@ -28,9 +28,10 @@ from wayproof.evidence.recovery_records import (
 )
 from wayproof.recovery.agents.policy import Observation
 from wayproof.recovery.drawing import draw_trace
-from wayproof.recovery.grid import Grid
+from wayproof.recovery.grid import Grid, fingerprint
 from wayproof.recovery.referee import Referee, Verdict
 from wayproof.recovery.replay import first_difference
+from wayproof.recovery.rules import broken_rule
 from wayproof.recovery.summary import Tally
 from wayproof.recovery.track import Agent, Finding, WrittenTrace
 from wayproof.recovery.world import State, reset, step
@@ -48,6 +49,7 @@ __all__ = [
     "verdict_on",
 ]
 
+_KINDS: Final = tuple(kind.name for kind in FAILURE_KINDS)
 _REMEMBERED_LINE_BYTES: Final = 1 << 13
 _header_decoder: Final = msgspec.json.Decoder(SuiteHeader)
 _grid_decoder: Final = msgspec.json.Decoder(GridRecord)
@@ -64,6 +66,11 @@ class LoadedGrid(NamedTuple):
     def grid_id(self) -> str:
         """Id of the grid."""
         return self.record.grid_id
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Digest of rows, start and target."""
+        return fingerprint(self.grid)
 
     def cases(self) -> tuple["V0Case", ...]:
         """Return the scenarios, by rising id."""
@@ -326,6 +333,7 @@ def load_grid(record: GridRecord) -> LoadedGrid:
         raise InputError("grid without scenarios", field="scenarios", expected="at least one")
     for at, scenario in enumerate(record.scenarios):
         _check_scenario(grid, record, scenario, f"scenarios[{at}]")
+    _check_taxonomy(grid, record)
     return LoadedGrid(record, grid, referee)
 
 
@@ -361,4 +369,40 @@ def _check_scenario(grid: Grid, record: GridRecord, scenario: ScenarioRecord, fi
             field=f"{field}.injected_action",
             expected=f"an action rejected as {scenario.failure_kind}",
             found="accepted" if outcome.accepted else str(outcome.rejection),
+        )
+
+
+def _check_taxonomy(grid: Grid, record: GridRecord) -> None:
+    """Check the rules that the scenarios of one grid obey together."""
+    kinds = tuple(scenario.failure_kind for scenario in record.scenarios)
+    if sorted(kinds) != sorted(_KINDS):
+        raise broken_rule("kinds_complete", field="scenarios", found=", ".join(kinds))
+    for at, scenario in enumerate(record.scenarios):
+        cell, kind = scenario.injected_action.move, scenario.failure_kind
+        field = f"scenarios[{at}].injected_action"
+        if cell is None:
+            continue
+        is_inside = 0 <= cell[0] < grid.height and 0 <= cell[1] < grid.width
+        if kind == "collision" and not is_inside:
+            raise broken_rule(
+                "collision_blocked_neighbour",
+                field=field,
+                found=f"{list(cell)}, off the grid",
+            )
+        if kind == "invalid_path" and not grid.cost_at(cell):
+            raise broken_rule(
+                "invalid_path_free_cell",
+                field=field,
+                found=f"{list(cell)}, {'blocked' if is_inside else 'off the grid'}",
+            )
+        if kind == "invalid_path" and cell == record.reference_path[scenario.prefix_length]:
+            raise broken_rule(
+                "invalid_path_free_cell", field=field, found=f"{list(cell)}, the failure state"
+            )
+    prefixes = {scenario.failure_kind: scenario.prefix_length for scenario in record.scenarios}
+    if prefixes["collision"] != prefixes["invalid_path"]:
+        raise broken_rule(
+            "prefix_shared",
+            field="scenarios",
+            found=f"{prefixes['collision']} and {prefixes['invalid_path']} moves",
         )
