@@ -70,6 +70,45 @@ def test_no_stream_changes_a_verdict(files: Path, command: str, status: int) -> 
         assert len(ran.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{SCORE}",
+        f"{SCORE} --json",
+        f"{SCORE} --out out2",
+        f"{SCORE} --out out2 --json --min-sufficient 100%",
+        "wayproof fitness evaluate-fixtures --builtin",
+        "wayproof fitness evaluate-fixtures --builtin --json",
+        "wayproof recovery run --suite explorer-sample --policy planner --out run",
+        "wayproof verify out",
+        "wayproof explain",
+        "wayproof schema task",
+        "wayproof formats",
+        "wayproof --help",
+        "wayproof fitness --help",
+        "wayproof --version",
+    ],
+)
+def test_a_reader_that_goes_away_is_no_failed_gate(files: Path, command: str) -> None:
+    """`… | head -1` leaves with 141 in every form, and says nothing; 1 means a failed gate."""
+    assert _shell(f"{SCORE} --out out", files).returncode == 0
+    # A reader that is gone before the first word: no race with what fits into the pipe.
+    ran = _shell(f"{{ sleep 0.1; {command}; echo $? >status; }} | exec 0<&-", files)
+    assert (files / "status").read_text() == "141\n"
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize("more", ["", " --json"])
+def test_a_full_stdout_does_not_hide_what_was_written(files: Path, more: str) -> None:
+    """The status says that the output is not whole; the message, that the result is."""
+    ran = _shell(f"{SCORE} --out out{more} >/dev/full", files)
+    assert ran.returncode == 2
+    assert ran.stderr == "wayproof: standard output: No space left on device; out was written\n"
+    assert _shell("wayproof verify out", files).returncode == 0
+    ran = _shell(f"{SCORE} >/dev/full", files)
+    assert ran.stderr == "wayproof: standard output: No space left on device\n"
+
+
 @pytest.mark.parametrize("columns", ["0", "1", "10", "20", "60", "300", "x"])
 def test_a_narrow_terminal_loses_no_figure(files: Path, columns: str) -> None:
     """Lines may fold; labels, counts and ids are all there."""

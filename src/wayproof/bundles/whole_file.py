@@ -16,6 +16,7 @@ from wayproof.bundles.places import (
     sweep,
     turn,
 )
+from wayproof.bundles.written import note_written
 from wayproof.errors import OutputError
 
 __all__ = ["whole_file"]
@@ -53,6 +54,7 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
                 with turn(path.parent):
                     refuse_existing(path, overwrite=overwrite)
                     partial.replace(path)
+                note_written(path)
             finally:
                 partial.unlink(missing_ok=True)
                 if held is not None:

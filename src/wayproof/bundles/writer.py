@@ -49,6 +49,7 @@ from wayproof.bundles.places import (
     sweep,
     turn,
 )
+from wayproof.bundles.written import note_written
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError, IntegrityError, OutputError
 from wayproof.text import quoted
@@ -305,6 +306,7 @@ class BundleWriter:
         self._partial.chmod(permissions(0o777))
         self._swap_in()
         self._committed = True
+        note_written(Path(self._shown))
         return manifest
 
     def _swap_in(self) -> None:

@@ -14,9 +14,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from wayproof._version import __version__
+from wayproof.bundles.written import written_places
 
 __all__ = [
     "COMMANDS",
@@ -225,23 +227,32 @@ def say(message: str) -> None:
 def run_safely(command: Callable[[], int]) -> int:
     """Call ``command`` and turn what it raises into one line on stderr and a status."""
     _mend_streams()
+    with written_places() as written:
+        return _status_of(command, written)
+
+
+def _status_of(command: Callable[[], int], written: Sequence[Path]) -> int:
     try:
         with _ended_by_signals():
             status = command()
             sys.stdout.flush()
             return status
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as gone:
+        # rich turns a broken pipe into an exit of its own, which would read as a failed gate
+        if isinstance(gone, SystemExit) and not isinstance(gone.__context__, BrokenPipeError):
+            raise
         _let_go_of_stdout()
         return 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
     except KeyboardInterrupt:
-        say("wayproof: interrupted; nothing was written")
+        say(f"wayproof: interrupted; {_what_stands(written)}")
         return 128 + signal.SIGINT
     except _Ended as ended:
-        say(f"wayproof: ended by {ended.name}; nothing was written")
+        say(f"wayproof: ended by {ended.name}; {_what_stands(written)}")
         return 128 + ended.number
     except OSError as error:
         _let_go_of_stdout()
-        say(f"wayproof: {_shown(error.filename)}: {error.strerror}")
+        after = f"; {_what_stands(written)}" if written else ""
+        say(f"wayproof: {_shown(error.filename)}: {error.strerror}{after}")
         return 2
     except Exception as error:
         from wayproof.errors import WayproofError
@@ -251,6 +262,14 @@ def run_safely(command: Callable[[], int]) -> int:
             raise
         say(f"wayproof: {harmless(message_of(error))}")
         return error.exit_status
+
+
+def _what_stands(written: Sequence[Path]) -> str:
+    """Say what was written whole before the end came."""
+    if not written:
+        return "nothing was written"
+    verb = "was" if len(written) == 1 else "were"
+    return f"{', '.join(_shown(path) for path in written)} {verb} written"
 
 
 def message_of(error: Exception) -> str:
