@@ -3,10 +3,14 @@
 It shares no code with the package. Where the package is clever, this is slow.
 """
 
+import hashlib
 import unicodedata
+from collections.abc import Collection
 from fractions import Fraction
 from math import ceil
 from typing import Any
+
+import rfc8785
 
 DEFAULTS: dict[str, Any] = {
     "task_id": "unknown_task",
@@ -51,8 +55,32 @@ def selected_ids(packet: dict[str, Any]) -> set[str]:
     return set(not_blank(list(ids)))
 
 
-def matches(wanted: str, chosen: str) -> bool:
-    if wanted.endswith("*"):
+def selection(packet: dict[str, Any]) -> list[str]:
+    """The selected ids in the packet's order, each where it first stands."""
+    ids = list(packet.get("selected_artifacts") or [])
+    for row in packet.get("selected_rows") or []:
+        kind, row_id = row.get("kind_id") or "", row.get("row_id") or ""
+        ids += [kind + ":" + row_id] if kind.strip() and row_id.strip() else []
+        ids += row.get("artifact_ids") or []
+    return list(dict.fromkeys(not_blank(ids)))
+
+
+def canonical_task(row: dict[str, Any]) -> dict[str, Any]:
+    """What a task gives of the fields that scoring knows, without blank ids and terms."""
+    task = {}
+    for name in (*DEFAULTS, "relevance", "literal_ids"):
+        if row.get(name) is not None:
+            task[name] = row[name]
+    for name in ("expected_artifacts", "forbidden_first_routes", "scent_terms"):
+        if name in task:
+            task[name] = not_blank(task[name])
+    if task.get("literal_ids") == []:
+        del task["literal_ids"]
+    return task
+
+
+def matches(wanted: str, chosen: str, literal: Collection[str] = ()) -> bool:
+    if wanted.endswith("*") and wanted not in literal:
         return chosen.startswith(wanted[:-1])
     return wanted == chosen
 
@@ -95,8 +123,18 @@ def evaluate_task(row: dict[str, Any], packet: dict[str, Any]) -> dict[str, Any]
             defaulted.append(f"packet.{name}")
     expected = set(not_blank(task["expected_artifacts"]))
     selected = selected_ids(packet)
-    found = {wanted for wanted in expected if any(matches(wanted, one) for one in selected)}
-    relevant = {one for one in selected if any(matches(wanted, one) for wanted in expected)}
+    grades = row.get("relevance")
+    literal = {
+        one
+        for one in row.get("literal_ids") or []
+        if one.endswith("*") and one in expected | set(grades or {})
+    }
+    found = {
+        wanted for wanted in expected if any(matches(wanted, one, literal) for one in selected)
+    }
+    relevant = {
+        one for one in selected if any(matches(wanted, one, literal) for wanted in expected)
+    }
     command = packet.get("first_contact_command")
     knows_command = (command or "").strip() != ""
     forbidden = not_blank(task["forbidden_first_routes"])
@@ -160,6 +198,14 @@ def evaluate_task(row: dict[str, Any], packet: dict[str, Any]) -> dict[str, Any]
             for name, ids in (("recall_at_packet", expected), ("precision_at_packet", selected))
             if not ids
         ],
+        "literal_ids": sorted(literal),
+        "relevance": grades,
+        "selection_order": [sorted(selected).index(one) for one in selection(packet)],
+        "task_sha256": hashlib.sha256(rfc8785.dumps(canonical_task(row))).hexdigest(),
+        "vacuous": not failed
+        and not expected
+        and not terms
+        and (not forbidden or not knows_command),
         **({"attempt": packet["attempt"]} if packet.get("attempt") is not None else {}),
     }
 
@@ -192,5 +238,21 @@ def _share(result: dict[str, Any], part: str) -> Fraction | None:
         return Fraction(len(result["found_expected_artifacts"]), len(expected))
     if not selected:
         return None
-    relevant = [one for one in selected if any(matches(wanted, one) for wanted in expected)]
+    literal = result["literal_ids"]
+    relevant = [
+        one for one in selected if any(matches(wanted, one, literal) for wanted in expected)
+    ]
     return Fraction(len(relevant), len(selected))
+
+
+def sufficiency_within_tasks(results: list[dict[str, Any]]) -> tuple[float | None, int]:
+    """The share of sufficient results within each task, then over tasks, rounded down."""
+    by_task: dict[str, list[int]] = {}
+    for result in results:
+        if not result["vacuous"]:
+            by_task.setdefault(result["task_id"], []).append(result["sufficiency_status"] == "pass")
+    means = [Fraction(sum(passes), len(passes)) for passes in by_task.values()]
+    if not means:
+        return None, 0
+    mean = sum(means, Fraction(0)) / len(means)
+    return int(mean * 1_000_000) / 1_000_000, len(means)

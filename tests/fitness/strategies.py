@@ -45,6 +45,15 @@ def tasks(task_id: st.SearchStrategy[Any] | None = None) -> st.SearchStrategy[di
             "latency_budget_ms": _maybe(st.integers(1, 2000)),
             "route_role": texts,
             "scent_terms": _maybe(st.lists(st.sampled_from(WORDS), max_size=4)),
+            "literal_ids": _maybe(st.lists(st.sampled_from(WANTED), max_size=2)),
+            "relevance": _maybe(
+                st.dictionaries(
+                    st.one_of(st.sampled_from(WANTED), st.text(max_size=3)),
+                    st.integers(-2, 3),
+                    max_size=3,
+                )
+            ),
+            "notes": texts,
         },
     )
 

@@ -35,6 +35,7 @@ def test_the_summary_follows_from_the_results(benchmark: dict[str, Any]) -> None
     walls = [result["wall_ms"] for result in results if result["wall_ms"] is not None]
     recall, recall_count = naive.mean_within_tasks(results, "recall")
     precision, precision_count = naive.mean_within_tasks(results, "precision")
+    sufficiency, sufficiency_count = naive.sufficiency_within_tasks(results)
     assert suite["status"] == ("pass" if results else "fail")
     scent = {name: summary.pop(name) for name in list(summary) if name.startswith("mean_scent")}
     assert len(scent) == 2
@@ -43,6 +44,7 @@ def test_the_summary_follows_from_the_results(benchmark: dict[str, Any]) -> None
         "distinct_task_count": len({result["task_id"] for result in results}),
         "sufficiency_pass_count": kinds.count(None),
         "sufficiency_fail_count": len(kinds) - kinds.count(None),
+        "vacuous_count": sum(result["vacuous"] for result in results),
         "failure_kind_counts": {kind: kinds.count(kind) for kind in FAILURE_KINDS},
         "latency_pass_count": latency.count("pass"),
         "latency_fail_count": latency.count("fail") + latency.count("timeout"),
@@ -57,6 +59,8 @@ def test_the_summary_follows_from_the_results(benchmark: dict[str, Any]) -> None
         "mean_recall_at_packet_denominator": recall_count,
         "mean_precision_at_packet": precision,
         "mean_precision_at_packet_denominator": precision_count,
+        "mean_sufficiency": sufficiency,
+        "mean_sufficiency_denominator": sufficiency_count,
     }
     for name, metrics in suite["route_type_metrics"].items():
         of_type = [result for result in results if result["route_type"] == name]
@@ -66,6 +70,7 @@ def test_the_summary_follows_from_the_results(benchmark: dict[str, Any]) -> None
             "task_count": len(of_type),
             "sufficiency_pass_count": len(of_type) - len(failed),
             "sufficiency_fail_count": len(failed),
+            "vacuous_count": sum(result["vacuous"] for result in of_type),
             "latency_fail_count": len(slow),
         }
     assert list(suite["route_type_metrics"]) == sorted({r["route_type"] for r in results})

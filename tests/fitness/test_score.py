@@ -72,6 +72,11 @@ def _many(count: int, attempts: int) -> tuple[list[dict[str, Any]], list[dict[st
     return tasks, packets
 
 
+def _states_something(task: dict[str, Any]) -> bool:
+    names = ("expected_artifacts", "scent_terms", "forbidden_first_routes")
+    return any(text.strip() for name in names for text in task.get(name) or [])
+
+
 @settings(max_examples=60)
 @given(
     st.lists(st.sampled_from(("t1", "é", "zz", "Z")), unique=True, min_size=1),
@@ -93,11 +98,16 @@ def test_score_agrees_with_evaluate_benchmark(
         if not attempts:
             cases.append({"task": task, "packet": None})
     folder = tmp_path_factory.mktemp("score")
+    suite = evaluate_benchmark({"suite": "tasks", "cases": cases})
+    if not any(map(_states_something, tasks)):
+        with pytest.raises(InputError, match="no task states anything"):
+            _score(folder, tasks, packets)
+        return
     record = _score(folder, tasks, data.draw(st.permutations(packets)))
-    suite = evaluate_benchmark({"cases": cases})
     assert _rows(folder / "out" / RESULTS_NAME) == suite.pop("task_results")
     assert _rows(folder / "out" / DEBTS_NAME) == suite.pop("debt_candidates")
-    assert record.pop("ignored_packet_count") == 0
+    for name in ("ignored_packet_count", "draft_task_count", "draft_packet_count"):
+        assert record.pop(name) == 0
     assert sum(sum(row.values()) for row in record.pop("sufficiency_latency_matrix").values()) == (
         len(cases)
     )
@@ -254,7 +264,7 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
 
 def test_a_task_without_packet_is_scored_not_dropped(tmp_path: Path) -> None:
     """Every task has at least one result."""
-    _score(tmp_path, [{"task_id": "b"}, {"task_id": "a"}], [])
+    _score(tmp_path, [{"task_id": "b", "scent_terms": ["x"]}, {"task_id": "a"}], [])
     results = _rows(tmp_path / "out" / RESULTS_NAME)
     assert [(row["task_id"], row["error"]) for row in results] == [
         ("a", "no packet captured"),
@@ -265,7 +275,8 @@ def test_a_task_without_packet_is_scored_not_dropped(tmp_path: Path) -> None:
 def test_packets_without_task_are_counted_when_set_aside(tmp_path: Path) -> None:
     """`--ignore-unknown` drops nothing in silence."""
     packets = [{"task_id": "other"}, {"task_id": "a"}, {"task_id": "more"}]
-    record = _score(tmp_path, [{"task_id": "a"}], packets, ignore_unknown=True)
+    tasks = [{"task_id": "a", "expected_artifacts": ["x"]}]
+    record = _score(tmp_path, tasks, packets, ignore_unknown=True)
     assert record["ignored_packet_count"] == 2
     assert record["summary"]["task_count"] == 1
 
@@ -273,7 +284,7 @@ def test_packets_without_task_are_counted_when_set_aside(tmp_path: Path) -> None
 def test_ids_sort_by_their_bytes(tmp_path: Path) -> None:
     """One order for every language and machine: that of UTF-8."""
     ids = ["\U0001f600", "\uffee", "b", "B", "é", "e\u0301", "a#1", "a"]
-    _score(tmp_path, [{"task_id": task_id} for task_id in ids], [])
+    _score(tmp_path, [{"task_id": task_id, "scent_terms": ["x"]} for task_id in ids], [])
     written = [row["task_id"] for row in _rows(tmp_path / "out" / RESULTS_NAME)]
     assert written == sorted(ids, key=lambda task_id: task_id.encode())
 

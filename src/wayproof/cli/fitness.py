@@ -107,7 +107,14 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", type=Path, help="folder for the bundle (none: nothing is written)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
-    parser.add_argument("--suite", metavar="NAME", help="name that the summary carries")
+    parser.add_argument(
+        "--suite", metavar="NAME", help="name that the summary carries (default: the tasks file's)"
+    )
+    parser.add_argument(
+        "--require-filled",
+        action="store_true",
+        help="refuse unfilled drafts among the tasks, instead of setting them aside",
+    )
     parser.add_argument(
         "--ignore-unknown",
         action="store_true",
@@ -235,7 +242,6 @@ def _case_folder(args: argparse.Namespace) -> Path:
 
 def _score(args: argparse.Namespace) -> int:
     from wayproof.evidence.fitness_names import DEBTS_NAME
-    from wayproof.fitness.benchmark import DEFAULT_SUITE
     from wayproof.fitness.gates import check_gates
     from wayproof.fitness.score import ScoreRequest, score
 
@@ -243,10 +249,11 @@ def _score(args: argparse.Namespace) -> int:
     request = ScoreRequest(
         tasks=args.tasks,
         packets=args.packets,
-        suite=DEFAULT_SUITE if args.suite is None else args.suite,
+        suite=args.suite,
         processes=_default_processes(args.packets) if args.processes is None else args.processes,
         ignore_unknown=args.ignore_unknown,
         summary_only=args.summary_only,
+        require_filled=args.require_filled,
     )
     with _progress() as progress:
         record = score(request, args.out, overwrite=args.overwrite, progress=progress)

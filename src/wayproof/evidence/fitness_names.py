@@ -12,6 +12,7 @@ __all__ = [
     "DEBTS_NAME",
     "DEBT_CLASSES",
     "FAILURE_KINDS",
+    "FIRST_SUITE_SCHEMA_VERSION",
     "LATENCY_STATUSES",
     "LATENCY_STATUS_NAMES",
     "LIMITS",
@@ -33,8 +34,11 @@ RESULTS_NAME: Final = "results.jsonl"
 DEBTS_NAME: Final = "debts.jsonl"
 SUMMARY_NAME: Final = "summary.json"
 
-SUITE_SCHEMA_VERSION: Final = "wayproof.fitness/1"
+SUITE_SCHEMA_VERSION: Final = "wayproof.fitness/2"
 """Form of a suite's record, its results and its debts."""
+
+FIRST_SUITE_SCHEMA_VERSION: Final = "wayproof.fitness/1"
+"""The form before: bundles of it are read and checked, and lack what /2 added."""
 
 SUFFICIENT: Final = "sufficient"
 """The matrix's row of the results that no rung failed."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from wayproof.evidence.fitness_names import (
     FAILURE_KINDS,
+    FIRST_SUITE_SCHEMA_VERSION,
     LATENCY_STATUSES,
     LIMITS,
     SUFFICIENT,
@@ -28,6 +29,7 @@ __all__ = [
     "Percentile",
     "Shape",
     "SuiteTotals",
+    "in_first_form",
     "percentile_of",
     "shape_of",
     "suite_record",
@@ -53,6 +55,8 @@ class Shape(NamedTuple):
     selected_count: int
     found_term_count: int
     term_count: int
+    vacuous: bool
+    """Whether it could not fail."""
 
 
 def shape_of(need: Need, found: Judgement, route_code: int) -> Shape:
@@ -69,6 +73,7 @@ def shape_of(need: Need, found: Judgement, route_code: int) -> Shape:
         len(found.selected),
         term_count - len(found.missing_terms),
         term_count,
+        found.vacuous,
     )
 
 
@@ -110,14 +115,14 @@ class SuiteTotals:
     repeated_task_count
         How many such tasks there are.
     repeated_means
-        Recall, precision and scent of those tasks, averaged within each.
+        Recall, precision, scent and sufficiency of those tasks, averaged within each.
     """
 
     def __init__(self) -> None:
         self.single: Counter[Shape] = Counter()
         self.repeated: Counter[Shape] = Counter()
         self.repeated_task_count = 0
-        self.repeated_means: tuple[Shares, Shares, Shares] = (Counter(), Counter(), Counter())
+        self.repeated_means: list[Shares] = [Counter() for _ in _shares(self.repeated)]
 
     def add_task(self, attempts: Iterable[Shape]) -> None:
         """Add all attempts of one task; the means average within a task first."""
@@ -152,14 +157,15 @@ class SuiteTotals:
         """Return the ``summary`` object of a suite result."""
         latency = [0] * len(LATENCY_STATUSES)
         kinds: Counter[str | None] = Counter()
-        unknown_count = debt_count = 0
+        unknown_count = debt_count = vacuous_count = 0
         for shape, count in self._shapes():
             latency[shape.latency_code] += count
             kinds[_first_failure(shape)] += count
+            vacuous_count += count * shape.vacuous
             unknown_count += 0 if shape.first_contact_known else count
             debt_count += count * (bool(shape.fact_mask) + _IS_DEBT[shape.latency_code])
         latency_counts = {row.status: n for row, n in zip(LATENCY_STATUSES, latency, strict=True)}
-        recall, precision, scent = (
+        recall, precision, scent, sufficiency = (
             once + averaged
             for once, averaged in zip(_shares(self.single), self.repeated_means, strict=True)
         )
@@ -169,6 +175,7 @@ class SuiteTotals:
             "distinct_task_count": self.single.total() + self.repeated_task_count,
             "sufficiency_pass_count": kinds[None],
             "sufficiency_fail_count": task_count - kinds[None],
+            "vacuous_count": vacuous_count,
             "failure_kind_counts": {kind: kinds[kind] for kind in FAILURE_KINDS},
             "latency_pass_count": latency_counts["pass"],
             "latency_fail_count": latency_counts["fail"] + latency_counts["timeout"],
@@ -180,6 +187,7 @@ class SuiteTotals:
             **_mean_fields("mean_recall_at_packet", recall),
             **_mean_fields("mean_precision_at_packet", precision),
             **_mean_fields("mean_scent_coverage", scent),
+            **_mean_fields("mean_sufficiency", sufficiency, round_down=True),
         }
 
     def route_type_metrics(self, route_types: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -192,11 +200,13 @@ class SuiteTotals:
                     "task_count": 0,
                     "sufficiency_pass_count": 0,
                     "sufficiency_fail_count": 0,
+                    "vacuous_count": 0,
                     "latency_fail_count": 0,
                 },
             )
             row["task_count"] += count
             row["sufficiency_fail_count" if shape.fact_mask else "sufficiency_pass_count"] += count
+            row["vacuous_count"] += count * shape.vacuous
             row["latency_fail_count"] += count * _IS_DEBT[shape.latency_code]
         return dict(sorted(metrics.items()))
 
@@ -213,11 +223,12 @@ def _first_failure(shape: Shape) -> str | None:
     return next(iter(failed_checks(shape.fact_mask)), None)
 
 
-def _shares(shapes: Counter[Shape]) -> tuple[Shares, Shares, Shares]:
-    """Count recall, precision and scent shares, leaving vacuous ones out."""
+def _shares(shapes: Counter[Shape]) -> tuple[Shares, Shares, Shares, Shares]:
+    """Count recall, precision, scent and sufficiency shares, leaving vacuous ones out."""
     recall: Shares = Counter()
     precision: Shares = Counter()
     scent: Shares = Counter()
+    sufficiency: Shares = Counter()
     for plain, count in shapes.items():
         shape = Shape(*plain)
         if shape.expected_count:
@@ -226,11 +237,16 @@ def _shares(shapes: Counter[Shape]) -> tuple[Shares, Shares, Shares]:
             precision[shape.relevant_count, shape.selected_count] += count
         if shape.term_count:
             scent[shape.found_term_count, shape.term_count] += count
-    return recall, precision, scent
+        if not shape.vacuous:
+            sufficiency[int(not shape.fact_mask), 1] += count
+    return recall, precision, scent, sufficiency
 
 
-def _mean_fields(name: str, shares: Shares) -> dict[str, Any]:
+def _mean_fields(name: str, shares: Shares, *, round_down: bool = False) -> dict[str, Any]:
+    """Write a mean down; one that a gate is held against is rounded down, never up to a bound."""
     mean = exact_mean(shares)
+    if mean is not None and round_down:
+        mean = Fraction(mean * 10**6 // 1, 10**6)
     return {
         name: None if mean is None else _rounded(mean, 6),
         f"{name}_denominator": sum(shares.values()),
@@ -255,4 +271,18 @@ def suite_record(
         "limits": list(LIMITS),
         "summary": summary,
         "route_type_metrics": totals.route_type_metrics(route_types),
+    }
+
+
+def in_first_form(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a suite's record as ``wayproof.fitness/1`` had it, without what /2 added."""
+    added = {"vacuous_count", "mean_sufficiency", "mean_sufficiency_denominator"}
+    return {
+        **record,
+        "schema_version": FIRST_SUITE_SCHEMA_VERSION,
+        "summary": {name: value for name, value in record["summary"].items() if name not in added},
+        "route_type_metrics": {
+            route_type: {name: count for name, count in row.items() if name not in added}
+            for route_type, row in record["route_type_metrics"].items()
+        },
     }

@@ -6,8 +6,9 @@ status with time and budget); the debts are those of the results; the summary is
 With tasks and packets, everything is scored again and the digests are compared.
 """
 
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
@@ -16,18 +17,26 @@ import msgspec
 from wayproof.bundles.kinds import CheckReport, CheckRequest
 from wayproof.bundles.manifest import MANIFEST_NAME, Manifest, digest_file, read_small_file
 from wayproof.canonical import (
+    MAX_SAFE_INTEGER,
     canonical_bytes,
     canonical_number,
     decode_record_line,
     record_lines,
 )
 from wayproof.errors import InputError, IntegrityError
-from wayproof.evidence.fitness_names import DEBTS_NAME, LIMITS, RESULTS_NAME, SUMMARY_NAME
-from wayproof.evidence.fitness_records import TaskResult
+from wayproof.evidence.fitness_names import (
+    DEBTS_NAME,
+    FIRST_SUITE_SCHEMA_VERSION,
+    LIMITS,
+    RESULTS_NAME,
+    SUMMARY_NAME,
+)
+from wayproof.evidence.fitness_records import SECOND_FORM_FIELDS, TaskResult
 from wayproof.fitness.aggregate import (
     LATENCY_CODES,
     Shape,
     SuiteTotals,
+    in_first_form,
     percentile_of,
     suite_record,
 )
@@ -37,7 +46,7 @@ from wayproof.fitness.ladder import Facts, fact_mask, failed_checks
 from wayproof.fitness.latency import latency_status
 from wayproof.fitness.packet import PACKET_FIELDS
 from wayproof.fitness.score import ScoreRequest, score
-from wayproof.fitness.task import TASK_FIELDS
+from wayproof.fitness.task import TASK_FIELDS, in_canonical_order
 from wayproof.lines import evidence_lines, read_lines
 from wayproof.strict_json import convert_typed, strict_value
 from wayproof.text import quoted
@@ -47,6 +56,7 @@ __all__ = ["check", "check_bundle", "check_rescored"]
 _decoder = msgspec.json.Decoder(TaskResult)
 _DEFAULTABLE = (*TASK_FIELDS, *(f"packet.{name}" for name in PACKET_FIELDS))
 """What a result may call defaulted, in its order."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class _Place(NamedTuple):
@@ -135,6 +145,8 @@ def _settings(folder: Path, manifest: Manifest) -> _Settings:
 
 
 def _check_results(folder: Path, suite: str) -> int:
+    stored = _stored_summary(folder / SUMMARY_NAME)
+    is_first_form = stored.get("schema_version") == FIRST_SUITE_SCHEMA_VERSION
     totals = SuiteTotals()
     walls_ms: list[float] = []
     route_codes: dict[str, int] = {}
@@ -145,6 +157,7 @@ def _check_results(folder: Path, suite: str) -> int:
         for attempts in _by_task(folder / RESULTS_NAME):
             shapes = []
             for place, result in attempts:
+                _check_form(place, result, is_first_form=is_first_form)
                 shapes.append(_check_result(place, result, route_codes))
                 is_scent_exact = is_scent_exact and len(_term_counts(result)) == 1
                 if result.wall_ms is not None:
@@ -157,7 +170,12 @@ def _check_results(folder: Path, suite: str) -> int:
         totals, percentile_of(walls_ms), suite=suite, route_types=list(route_codes)
     )
     record["sufficiency_latency_matrix"] = totals.matrix()
-    _check_summary(folder / SUMMARY_NAME, record, is_scent_exact=is_scent_exact)
+    if is_first_form:
+        record = in_first_form(record)
+    else:
+        for name in _DRAFT_COUNTS:
+            record[name] = stored.get(name, 0)
+    _check_summary(folder / SUMMARY_NAME, record, stored, is_scent_exact=is_scent_exact)
     return count
 
 
@@ -215,8 +233,13 @@ def _fail(place: _Place, problem: str, **parts: Any) -> None:
 def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]) -> Shape:
     """Work out again whatever a result says of itself."""
     selected, expected = list(result.selected_artifacts), list(result.expected_artifacts)
-    found = [wanted for wanted in expected if _is_matched(wanted, selected)]
-    relevant_count = sum(any(_matches(wanted, one) for wanted in expected) for one in selected)
+    literal = _literal(result)
+    found = [
+        wanted for wanted in expected if any(_matches(wanted, one, literal) for one in selected)
+    ]
+    relevant_count = sum(
+        any(_matches(wanted, one, literal) for wanted in expected) for one in selected
+    )
     missing = [wanted for wanted in expected if wanted not in found]
     mask = fact_mask(
         Facts(
@@ -239,6 +262,7 @@ def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]
             found=quoted(result.scent_coverage),
         )
     term_count = term_counts[0]
+    vacuous = not (mask or expected or term_count or result.forbidden_status != "unscored")
     derived: dict[str, Any] = {
         "selected_artifacts": sorted(set(selected)),
         "expected_artifacts": sorted(set(expected)),
@@ -263,12 +287,14 @@ def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]
         "scent_status": (
             "unscored" if not term_count else "fail" if result.missing_scent_terms else "pass"
         ),
+        **_second_form(result, selected, expected, vacuous=vacuous),
     }
     for name, value in derived.items():
         stored = getattr(result, name)
         if isinstance(stored, (list, tuple)):
             stored = list(stored)
-        if stored != value or type(stored) is not type(value):
+        is_reordered = isinstance(value, dict) and list(stored) != list(value)
+        if stored != value or type(stored) is not type(value) or is_reordered:
             _fail(
                 place,
                 "result doesn't agree with itself",
@@ -287,15 +313,52 @@ def _check_result(place: _Place, result: TaskResult, route_codes: dict[str, int]
         len(selected),
         term_count - len(result.missing_scent_terms),
         term_count,
+        vacuous,
     )
 
 
-def _matches(wanted: str, chosen: str) -> bool:
-    return chosen.startswith(wanted[:-1]) if wanted.endswith("*") else chosen == wanted
+def _check_form(place: _Place, result: TaskResult, *, is_first_form: bool) -> None:
+    """Refuse a result with fields of the other form than its bundle's summary names."""
+    for name in SECOND_FORM_FIELDS:
+        if (getattr(result, name) is msgspec.UNSET) != is_first_form:
+            _fail(
+                place,
+                "field that this form doesn't have" if is_first_form else "field is missing",
+                field=name,
+            )
 
 
-def _is_matched(wanted: str, selected: list[str]) -> bool:
-    return any(_matches(wanted, chosen) for chosen in selected)
+def _second_form(
+    result: TaskResult, selected: list[str], expected: list[str], *, vacuous: bool
+) -> dict[str, Any]:
+    """Work out again what ``wayproof.fitness/2`` added, as far as a result tells."""
+    order, grades, digest = result.selection_order, result.relevance, result.task_sha256
+    if order is msgspec.UNSET or grades is msgspec.UNSET or digest is msgspec.UNSET:
+        return {}
+    places, ranks = list(order), list(range(len(selected)))
+    return {
+        "literal_ids": sorted(
+            {
+                one
+                for one in _literal(result)
+                if one.endswith("*") and (one in expected or one in (grades or ()))
+            }
+        ),
+        "relevance": None if grades is None else in_canonical_order(grades),
+        "selection_order": places if sorted(places) == ranks else ranks,
+        "task_sha256": digest if _SHA256.fullmatch(digest) else "64 hexadecimal digits",
+        "vacuous": vacuous,
+    }
+
+
+def _literal(result: TaskResult) -> Sequence[str]:
+    return () if result.literal_ids is msgspec.UNSET else result.literal_ids
+
+
+def _matches(wanted: str, chosen: str, literal: Sequence[str]) -> bool:
+    if wanted.endswith("*") and wanted not in literal:
+        return chosen.startswith(wanted[:-1])
+    return chosen == wanted
 
 
 def _forbidden_status(result: TaskResult) -> str:
@@ -356,8 +419,9 @@ class _DebtLines:
             )
 
 
-def _check_summary(path: Path, expected: dict[str, Any], *, is_scent_exact: bool) -> None:
-    stored = _stored_summary(path)
+def _check_summary(
+    path: Path, expected: dict[str, Any], stored: dict[str, Any], *, is_scent_exact: bool
+) -> None:
     expected["ignored_packet_count"] = stored["ignored_packet_count"]
     if not is_scent_exact:
         # Over a hundred terms: their number can't be told from a coverage of 4 decimals.
@@ -374,11 +438,17 @@ def _check_summary(path: Path, expected: dict[str, Any], *, is_scent_exact: bool
         )
 
 
-class _SummaryFile(msgspec.Struct):
-    """The two fields that the results don't settle; the rest is compared as it stands."""
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+_DRAFT_COUNTS = ("draft_packet_count", "draft_task_count")
 
-    ignored_packet_count: Annotated[int, msgspec.Meta(ge=0)]
+
+class _SummaryFile(msgspec.Struct):
+    """The fields that the results don't settle; the rest is compared as it stands."""
+
+    ignored_packet_count: _Count
     summary: dict[str, Any]
+    draft_packet_count: _Count = 0
+    draft_task_count: _Count = 0
 
 
 def _stored_summary(path: Path) -> dict[str, Any]:
@@ -435,9 +505,11 @@ def check_rescored(folder: Path, manifest: Manifest, tasks: Path, packets: Path)
         ignore_unknown=settings.ignore_unknown,
         summary_only=settings.summary_only,
     )
+    summary = _stored_summary(folder / SUMMARY_NAME)
+    is_first_form = summary.get("schema_version") == FIRST_SUITE_SCHEMA_VERSION
     with tempfile.TemporaryDirectory(prefix="wayproof-") as scratch:
         again = Path(scratch) / "again"
-        score(request, again)
+        score(request, again, first_form=is_first_form)
         for name, digest in sorted(manifest.files.items()):
             if digest_file(again / name) != digest:
                 raise IntegrityError(

@@ -8,6 +8,7 @@ import msgspec
 
 from wayproof.canonical import record_bytes, record_lines
 from wayproof.errors import InputError
+from wayproof.evidence.fitness_records import SECOND_FORM_FIELDS
 from wayproof.fitness.aggregate import Shape, shape_of
 from wayproof.fitness.debts import debts_of
 from wayproof.fitness.inputs import decode_line, each_line
@@ -52,7 +53,8 @@ class Job(NamedTuple):
     """What every unit of a run needs to know.
 
     ``packets`` is a plain file; ``shown`` is what the user called it. ``on_disk`` says
-    whether runs have to be readable by other processes.
+    whether runs have to be readable by other processes. ``first_form`` writes what
+    ``wayproof.fitness/1`` did, to check a bundle of it.
     """
 
     packets: Path
@@ -62,6 +64,7 @@ class Job(NamedTuple):
     ignore_unknown: bool
     summary_only: bool
     on_disk: bool
+    first_form: bool
 
 
 class Chunk(NamedTuple):
@@ -76,12 +79,13 @@ class ScoredChunk(NamedTuple):
     """A scored chunk.
 
     ``runs`` hold its packed records, sorted; ``store`` the lines that they point at.
-    ``ignored_count`` packets without task were set aside.
+    ``ignored_count`` packets without task were set aside, and ``draft_count`` of drafts.
     """
 
     runs: list[Run]
     store: Path
     ignored_count: int
+    draft_count: int
     size_bytes: int
 
 
@@ -117,15 +121,21 @@ def _next_line_start(file: Any, offset: int, size: int) -> int:
     return size
 
 
-def score_packet(tasks: TaskReader, packet: Packet, number: int, *, summary_only: bool) -> Scored:
+def score_packet(job: Job, tasks: TaskReader, packet: Packet, number: int) -> Scored:
     """Score one packet of the task ``number``."""
     task = tasks.task(number)
+    if job.first_form:  # which didn't know these keys
+        task = msgspec.structs.replace(task, literal_ids=None, relevance=None)
     need = need_of(task)
     found = judge(need, packet)
     shape = shape_of(need, found, tasks.index.route_codes[need.route_type])
-    if summary_only:
+    if job.summary_only:
         return Scored(shape, found.wall_ms, b"", b"")
     written = result_of(task, need, packet, found)
+    if job.first_form:
+        written = msgspec.structs.replace(
+            written, **dict.fromkeys(SECOND_FORM_FIELDS, msgspec.UNSET)
+        )
     debts = b""
     if found.fact_mask or found.latency_status in {"fail", "timeout"}:
         debts = record_lines(debts_of(written, numbered=False))
@@ -143,13 +153,12 @@ def score_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Sco
     folder = unit_folder(job.scratch, f"chunk-{chunk.number:06d}")
     spool = SortingSpool(folder, "records")
     store_path = folder / "lines"
-    numbers, ranks = job.tasks.numbers, job.tasks.ranks
-    summary_only = job.summary_only
-    ignored_count = stored_bytes = 0
+    numbers, ranks, drafts = job.tasks.numbers, job.tasks.ranks, job.tasks.drafts
+    ignored_count = draft_count = stored_bytes = 0
     report_at = chunk.start
 
     def take(line: bytes, offset: int) -> None:
-        nonlocal ignored_count, stored_bytes, report_at
+        nonlocal ignored_count, draft_count, stored_bytes, report_at
         if offset >= report_at:
             progress(offset, chunk.end)
             report_at = offset + _REPORT_BYTES
@@ -158,11 +167,12 @@ def score_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Sco
             refuse_unsafe_numbers(packet.error, "error")
         number = numbers.get(packet.task_id)  # type: ignore[arg-type]
         if number is None:
-            ignored_count += _ignored(job, packet)
+            if packet.task_id in drafts:
+                draft_count += 1
+            else:
+                ignored_count += _ignored(job, packet)
             return
-        shape, wall_ms, result, debts = score_packet(
-            tasks, packet, number, summary_only=summary_only
-        )
+        shape, wall_ms, result, debts = score_packet(job, tasks, packet, number)
         spool.add(
             pack(
                 shape,
@@ -182,7 +192,8 @@ def score_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Sco
     with job.tasks.open() as tasks, store_path.open("xb", buffering=_WRITE_BYTES) as store:
         each_line(job.packets, job.shown, take, chunk.start, chunk.end)
     runs = spool.runs(on_disk=job.on_disk)
-    return ScoredChunk(runs, store_path, ignored_count, chunk.end - chunk.start)
+    size_bytes = chunk.end - chunk.start
+    return ScoredChunk(runs, store_path, ignored_count, draft_count, size_bytes)
 
 
 def _ignored(job: Job, packet: PacketLine) -> int:

@@ -1,7 +1,7 @@
 """The core predicate: one task and one packet in, what was found and what failed out."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -19,9 +19,11 @@ from wayproof.fitness.task import (
     TaskLine,
     defaulted_task_fields,
     fold,
+    in_canonical_order,
     line_of_task,
     need_of,
     task_line,
+    task_sha256,
 )
 
 __all__ = ["Judgement", "evaluate_task", "judge", "ratio", "result_of", "vacuous_metrics"]
@@ -34,7 +36,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
 
     ``fact_mask`` packs :class:`~wayproof.fitness.ladder.Facts`; ``selected`` holds the
     distinct selected ids as keys, in the packet's order; ``relevant_count`` is how many
-    of them some expected id matches.
+    of them some expected id matches. It is ``vacuous`` when no rung was examined.
     """
 
     fact_mask: int
@@ -47,6 +49,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     forbidden_hits: Sequence[str]
     missing_terms: Sequence[str]
     first_contact_known: bool
+    vacuous: bool
 
 
 def _read_packet(packet: Packet) -> tuple[dict[str, None], list[str | None]]:
@@ -81,7 +84,7 @@ def judge(need: Need, packet: Packet) -> Judgement:
     expected = need.expected
     found: Sequence[str]
     if need.prefixes:
-        found = [wanted for wanted in expected if _is_found(wanted, selected)]
+        found = [wanted for wanted in expected if _is_found(wanted, need, selected)]
         relevant_count = _relevant_count(need, selected)
     else:
         found = [wanted for wanted in expected if wanted in selected]
@@ -123,18 +126,19 @@ def judge(need: Need, packet: Packet) -> Judgement:
         hits,
         missing_terms,
         known,
+        not (mask or expected or need.terms or (need.forbidden and known)),
     )
 
 
-def _is_found(wanted: str, selected: dict[str, None]) -> bool:
-    if wanted[-1] == "*":
+def _is_found(wanted: str, need: Need, selected: dict[str, None]) -> bool:
+    if wanted[-1] == "*" and wanted not in need.literal:
         prefix = wanted[:-1]
         return any(chosen.startswith(prefix) for chosen in selected)
     return wanted in selected
 
 
 def _relevant_count(need: Need, selected: dict[str, None]) -> int:
-    exact = {wanted for wanted in need.expected if wanted[-1] != "*"}
+    exact = {wanted for wanted in need.expected if wanted[-1] != "*" or wanted in need.literal}
     return sum(chosen in exact or chosen.startswith(need.prefixes) for chosen in selected)
 
 
@@ -162,6 +166,7 @@ def result_of(task: TaskLine, need: Need, packet: Packet, found: Judgement) -> T
     expected_count, selected_count = len(need.expected), len(found.selected)
     term_count = len(need.terms)
     failed = failed_checks(found.fact_mask)
+    selected = sorted(found.selected)
     command = packet.first_contact_command
     error = packet.error
     default = DEFAULTS
@@ -187,24 +192,35 @@ def result_of(task: TaskLine, need: Need, packet: Packet, found: Judgement) -> T
         found.found,  # found_expected_artifacts
         need.latency_budget_ms,
         found.latency_status,
+        need.literal,  # literal_ids
         found.missing,  # missing_expected_artifacts
         found.missing_terms,  # missing_scent_terms
         ratio(found.relevant_count, selected_count),  # precision_at_packet
         ratio(len(found.found), expected_count),  # recall_at_packet
+        None if task.relevance is None else in_canonical_order(task.relevance),  # relevance
         default.route_role if task.route_role is None else task.route_role,  # route_role
         need.route_type,
         scent_coverage,
         scent_status,
         selected_count,  # selected_artifact_count
-        sorted(found.selected),  # selected_artifacts
+        selected,  # selected_artifacts
+        _places(found.selected, selected),  # selection_order
         failed[0] if failed else None,  # sufficiency_failure_kind
         "fail" if failed else "pass",  # sufficiency_status
         default.task_id if task.task_id is None else task.task_id,  # task_id
         default.task_prompt if task.task_prompt is None else task.task_prompt,  # task_prompt
+        task_sha256(task),
         packet.timed_out is True,  # timed_out
+        found.vacuous,
         vacuous_metrics(expected_count, selected_count),
         found.wall_ms,
     )
+
+
+def _places(chosen: Iterable[str], in_order: Sequence[str]) -> Sequence[int]:
+    """Return where each of the chosen ids stands among them in sorted order."""
+    place = {one: at for at, one in enumerate(in_order)}
+    return [place[one] for one in chosen]
 
 
 def vacuous_metrics(expected_count: int, selected_count: int) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from wayproof.canonical import record_bytes
+from wayproof.canonical import record_lines
 from wayproof.errors import InputError
 from wayproof.evidence.fitness_records import LatencyDebt, SufficiencyDebt
 from wayproof.fitness.aggregate import Shape, SuiteTotals
 from wayproof.fitness.chunks import Job, score_packet
+from wayproof.fitness.debts import numbered_debt
 from wayproof.fitness.inputs import line_number_at
 from wayproof.fitness.packed import ATTEMPT_KEY, RANK_KEY, PackedRecord, rank_key, unpack
 from wayproof.fitness.packet import NO_PACKET
@@ -107,9 +108,9 @@ class Merger:
 
     def _add_uncaptured(self, ranks: range, tasks: TaskReader) -> None:
         """Score tasks for which no packet was captured."""
-        order, summary_only = tasks.index.order, self._job.summary_only
+        order = tasks.index.order
         for rank in ranks:
-            scored = score_packet(tasks, NO_PACKET, order[rank], summary_only=summary_only)
+            scored = score_packet(self._job, tasks, NO_PACKET, order[rank])
             self._totals.single[scored.shape] += 1
             self._results.write(scored.result)
             self._debts.write(scored.debts)
@@ -132,7 +133,9 @@ class Merger:
         lines = stored.read(packed.stored_at, result_bytes + debts_bytes)
         if debts_bytes:
             debts = lines[result_bytes:]
-            self._debts.write(_numbered(debts, packed.attempt) if numbered else debts)
+            if numbered:
+                debts = _numbered(debts, packed.attempt, first_form=self._job.first_form)
+            self._debts.write(debts)
             lines = lines[:result_bytes]
         self._results.write(lines)
 
@@ -177,11 +180,7 @@ def _repeat(job: Job, *records: PackedRecord) -> InputError:
     )
 
 
-def _numbered(lines: bytes, attempt: int) -> bytes:
-    """Append ``#attempt`` to the ids of debts whose task turned out to have several."""
-    renamed = []
-    for line in lines.split(b"\n")[:-1]:
-        debt = _debt_line.decode(line)
-        debt = msgspec.structs.replace(debt, debt_id=f"{debt.debt_id}#{attempt}")
-        renamed.append(record_bytes(debt) + b"\n")
-    return b"".join(renamed)
+def _numbered(lines: bytes, attempt: int, *, first_form: bool) -> bytes:
+    """Append the attempt to the ids of debts whose task turned out to have several."""
+    debts = [_debt_line.decode(line) for line in lines.split(b"\n")[:-1]]
+    return record_lines([numbered_debt(debt, attempt, first_form=first_form) for debt in debts])

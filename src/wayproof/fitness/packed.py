@@ -12,7 +12,7 @@ from wayproof.fitness.aggregate import Shape
 __all__ = ["ATTEMPT_KEY", "RANK_KEY", "PackedRecord", "pack", "rank_key", "unpack"]
 
 _KEY: Final = ">QQQ"
-_SHAPE: Final = "BBBIIIIIII"
+_SHAPE: Final = "BBBIIIIIIIB"
 _LAYOUT: Final = struct.Struct(f"{_KEY}{_SHAPE}dHQII")
 _RANK: Final = struct.Struct(">Q")
 _UNMEASURED_MS: Final = -1.0
@@ -44,6 +44,7 @@ class PackedRecord(NamedTuple):
     selected_count: int
     found_term_count: int
     term_count: int
+    vacuous: int
     packed_wall_ms: float
     chunk_number: int
     stored_at: int

@@ -35,7 +35,7 @@ from wayproof.evidence.fitness_names import (
     RESULTS_NAME,
     SUMMARY_NAME,
 )
-from wayproof.fitness.aggregate import SuiteTotals, suite_record
+from wayproof.fitness.aggregate import SuiteTotals, in_first_form, suite_record
 from wayproof.fitness.benchmark import DEFAULT_SUITE
 from wayproof.fitness.chunks import (
     Chunk,
@@ -46,13 +46,14 @@ from wayproof.fitness.chunks import (
     no_progress,
     score_chunk,
 )
-from wayproof.fitness.inputs import plain_file
+from wayproof.fitness.inputs import PlainFile, line_number_at, plain_file
 from wayproof.fitness.merge import WALL, Merger, Part, Sink
-from wayproof.fitness.task_index import index_tasks, refuse_bad_tasks
+from wayproof.fitness.task_index import TaskIndex, index_tasks
 from wayproof.lines import STDIN_NAME, blocks
 from wayproof.parallel.backend import Backend, Shared, backend, unit_folder
 from wayproof.parallel.external_sort import Run, merge_runs
 from wayproof.stats.intervals import nearest_rank
+from wayproof.text import quoted
 
 __all__ = ["ScoreRequest", "score"]
 
@@ -67,21 +68,25 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     tasks, packets
         JSON Lines files, plain or gzip; ``-`` for standard input (one of the two).
     suite
-        Name that the summary carries.
+        Name that the summary carries; that of the tasks file when None.
     processes
         How many processes share the work; the bytes don't depend on it.
     ignore_unknown
         Set packets without task aside (they are counted) instead of refusing them.
     summary_only
         Write no per-task files.
+    require_filled
+        Refuse unfilled drafts among the tasks, instead of setting them aside (they and
+        their packets are counted).
     """
 
     tasks: Path
     packets: Path
-    suite: str = DEFAULT_SUITE
+    suite: str | None = None
     processes: int = 1
     ignore_unknown: bool = False
     summary_only: bool = False
+    require_filled: bool = False
 
 
 def _rank_ranges(count: int, parts: int) -> list[range]:
@@ -138,6 +143,7 @@ class Total(NamedTuple):
     wall_runs: list[Run]
     wall_count: int
     ignored_count: int
+    draft_count: int
 
     def percentile(self, percent: int) -> int | float | None:
         """Return the nearest-rank percentile of the wall times, from the sorted runs."""
@@ -149,11 +155,13 @@ class Total(NamedTuple):
         return int(value) if value.is_integer() else value
 
 
-def _count_here(job: Job, sinks: tuple[Sink, Sink], progress: Progress) -> Total:
+def _count_here(job: Job, _workers: Backend, sinks: tuple[Sink, Sink], progress: Progress) -> Total:
     chunk = score_chunk(job, Chunk(0, 0, job.packets.stat().st_size), progress)
     ranks = range(len(job.tasks))
     part = Merger(job, ranks, [chunk.store], job.scratch, sinks).merge(chunk.runs)
-    return Total(part.totals, part.wall_runs, part.wall_count, chunk.ignored_count)
+    return Total(
+        part.totals, part.wall_runs, part.wall_count, chunk.ignored_count, chunk.draft_count
+    )
 
 
 def _count_elsewhere(
@@ -162,7 +170,7 @@ def _count_elsewhere(
     with Shared(job, job.scratch / "job") as shared:
         runs: list[Run] = []
         stores: list[Path] = []
-        ignored_count = done_bytes = 0
+        ignored_count = draft_count = done_bytes = 0
         total_bytes = job.packets.stat().st_size
         chunks = chunks_of(job.packets, workers.width * _CHUNKS_PER_WORKER)
         # In the order of the file, so that the first bad line is the one that is named.
@@ -170,6 +178,7 @@ def _count_elsewhere(
             runs += chunk.runs
             stores.append(chunk.store)
             ignored_count += chunk.ignored_count
+            draft_count += chunk.draft_count
             done_bytes += chunk.size_bytes
             progress(done_bytes, total_bytes)
         totals, wall_runs, wall_count = SuiteTotals(), [], 0
@@ -182,7 +191,7 @@ def _count_elsewhere(
             for path, sink in zip(paths, sinks, strict=True):
                 _append_file(path, sink)
                 path.unlink()
-    return Total(totals, wall_runs, wall_count, ignored_count)
+    return Total(totals, wall_runs, wall_count, ignored_count, draft_count)
 
 
 @contextmanager
@@ -211,6 +220,7 @@ def score(
     overwrite: bool = False,
     progress: Progress = no_progress,
     executor: Executor | None = None,
+    first_form: bool = False,
 ) -> dict[str, Any]:
     """Score a packets file against a tasks file.
 
@@ -231,12 +241,14 @@ def score(
         A ``concurrent.futures`` executor to do the work, over ``request.processes`` of its
         workers; they read the inputs and write beside ``out``, so on other machines they
         need a disk that all of them see. None: processes of this machine.
+    first_form
+        Write what ``wayproof.fitness/1`` did, to check a bundle of it.
 
     Returns
     -------
     dict
-        What ``summary.json`` holds: the suite record, ``sufficiency_latency_matrix``
-        and ``ignored_packet_count``.
+        What ``summary.json`` holds: the suite record, ``sufficiency_latency_matrix``,
+        ``ignored_packet_count``, ``draft_task_count`` and ``draft_packet_count``.
 
     Raises
     ------
@@ -247,26 +259,21 @@ def score(
         raise InputError("tasks and packets can't both come from standard input")
     with ExitStack() as stack:
         stack.enter_context(_no_garbage_collection())
+        how = _How(progress, executor, first_form)
         if out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-")))
-            record, _ = _score_inputs(
-                msgspec.structs.replace(request, summary_only=True),
-                scratch,
-                (_NullSink(), _NullSink()),
-                progress,
-                executor,
-            )
-            return record
+            brief = msgspec.structs.replace(request, summary_only=True)
+            return _score_inputs(brief, scratch, (_NullSink(), _NullSink()), how).record
         bundle = stack.enter_context(BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite))
         sinks: tuple[Sink, Sink] = (_NullSink(), _NullSink())
         if not request.summary_only:
             sinks = (bundle.open(RESULTS_NAME), bundle.open(DEBTS_NAME))
-        record, inputs = _score_inputs(request, bundle.scratch, sinks, progress, executor)
+        record, inputs = _score_inputs(request, bundle.scratch, sinks, how)
         bundle.write(SUMMARY_NAME, canonical_bytes(record) + b"\n")
         bundle.commit(
             inputs=inputs,
             settings={
-                "suite": request.suite,
+                "suite": record["suite"],
                 "ignore_unknown": request.ignore_unknown,
                 "summary_only": request.summary_only,
             },
@@ -276,15 +283,25 @@ def score(
         return record
 
 
+class _How(NamedTuple):
+    """What doesn't belong to a request: how it is carried out."""
+
+    progress: Progress
+    executor: Executor | None
+    first_form: bool
+
+
+class _Outcome(NamedTuple):
+    record: dict[str, Any]
+    inputs: dict[str, FileDigest]
+
+
 def _score_inputs(
-    request: ScoreRequest,
-    scratch: Path,
-    sinks: tuple[Sink, Sink],
-    progress: Progress,
-    executor: Executor | None,
-) -> tuple[dict[str, Any], dict[str, FileDigest]]:
+    request: ScoreRequest, scratch: Path, sinks: tuple[Sink, Sink], how: _How
+) -> _Outcome:
     tasks = plain_file(request.tasks, scratch / "tasks.copy")
-    index = index_tasks(tasks)
+    index = index_tasks(tasks, first_form=how.first_form)
+    _refuse_drafts(request, index, tasks)
     packets = plain_file(request.packets, scratch / "packets.copy")
     job = Job(
         packets=packets.path,
@@ -293,35 +310,73 @@ def _score_inputs(
         tasks=index,
         ignore_unknown=request.ignore_unknown,
         summary_only=request.summary_only,
-        on_disk=request.processes > 1 or executor is not None,
+        on_disk=request.processes > 1 or how.executor is not None,
+        first_form=how.first_form,
     )
     with ExitStack() as stack:
-        workers = stack.enter_context(backend(request.processes, executor))
+        workers = stack.enter_context(backend(request.processes, how.executor))
         # Beside the scoring, once no more process will be forked.
         background = stack.enter_context(ThreadPoolExecutor(1))
         digests = {
             role: background.submit(digest_file, file.given)
             for role, file in (("tasks", tasks), ("packets", packets))
         }
-        try:
-            if workers.is_remote:
-                total = _count_elsewhere(job, workers, sinks, progress)
-            else:
-                total = _count_here(job, sinks, progress)
-        except InputError:
-            refuse_bad_tasks(tasks)  # what is wrong with the tasks comes first
-            raise
+        count = _count_elsewhere if workers.is_remote else _count_here
+        total = count(job, workers, sinks, how.progress)
         inputs = {role: digest.result() for role, digest in digests.items()}
     tasks.refuse_change()
     packets.refuse_change()
-    record = {
-        **suite_record(
-            total.totals,
-            total.percentile,
-            suite=request.suite,
-            route_types=list(index.route_codes),
-        ),
-        "sufficiency_latency_matrix": total.totals.matrix(),
-        "ignored_packet_count": total.ignored_count,
-    }
-    return record, inputs
+    if not how.first_form:
+        _refuse_nothing_stated(index, tasks.shown)
+    suite = suite_of_file(request.tasks) if request.suite is None else request.suite
+    record = suite_record(
+        total.totals, total.percentile, suite=suite, route_types=list(index.route_codes)
+    )
+    record["sufficiency_latency_matrix"] = total.totals.matrix()
+    record["ignored_packet_count"] = total.ignored_count
+    if how.first_form:
+        return _Outcome(in_first_form(record), inputs)
+    record["draft_task_count"] = len(index.drafts)
+    record["draft_packet_count"] = total.draft_count
+    return _Outcome(record, inputs)
+
+
+def suite_of_file(tasks: Path) -> str:
+    """Name a suite after its tasks file; one that comes through a pipe has the default name."""
+    name = tasks.name
+    for suffix in (".gz", ".jsonl", ".ndjson", ".json"):
+        name = name.removesuffix(suffix)
+    return DEFAULT_SUITE if str(tasks) == STDIN_NAME or not name else name
+
+
+def _refuse_drafts(request: ScoreRequest, index: TaskIndex, tasks: PlainFile) -> None:
+    """Refuse unfilled drafts where that was asked for, or where there is nothing else."""
+    if index.drafts and (request.require_filled or not len(index)):
+        count = len(index.drafts)
+        raise InputError(
+            f"unfilled drafts: {count} of {count + len(index)} tasks",
+            file=tasks.shown,
+            line=line_number_at(tasks.path, next(iter(index.drafts.values()))),
+            field="draft",
+            expected="tasks that a person has filled in",
+            found="true",
+            mend="fill in expected_artifacts and remove draft",
+        )
+
+
+def _refuse_nothing_stated(index: TaskIndex, shown: str) -> None:
+    """Refuse tasks that no packet could fail: every share would say "all of them"."""
+    if len(index) and not index.stating_count:
+        raise InputError(
+            "no task states anything that a packet could fail",
+            file=shown,
+            field="expected_artifacts",
+            expected="expected_artifacts, scent_terms or forbidden_first_routes in some task",
+            found=_seen_instead(index),
+            mend="is this the tasks file, are {tasks} and {packets} swapped, is a key misspelt?",
+        )
+
+
+def _seen_instead(index: TaskIndex) -> str:
+    names = [quoted(key, 40) for key, _ in index.unknown_keys.most_common(5)]
+    return f"{len(index)} tasks" + (f" with the unknown keys {', '.join(names)}" if names else "")

@@ -1,15 +1,18 @@
 """The task: what a cold agent was asked, and what a good first route must point at."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
+from wayproof.canonical import sha256_hex
 from wayproof.errors import InputError
-from wayproof.evidence.fitness_records import PositiveInt
+from wayproof.evidence.fitness_records import Grade, PositiveInt
 from wayproof.strict_json import convert_typed, plain_mapping
+from wayproof.text import quoted
 
 __all__ = [
     "DEFAULT_LATENCY_BUDGET_MS",
@@ -18,16 +21,23 @@ __all__ = [
     "TaskLine",
     "defaulted_task_fields",
     "fold",
+    "in_canonical_order",
+    "is_stating",
     "line_of_task",
     "need_of",
+    "refuse_near_miss",
     "task_from_mapping",
+    "task_sha256",
+    "unknown_keys",
 ]
 
 DEFAULT_LATENCY_BUDGET_MS = 1500
 
 
-class TaskLine(msgspec.Struct, frozen=True, gc=False, rename=None):
+class TaskLine(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A task as it stands in a file: every field may be missing or null.
+
+    Fields stand in the order of their names, so that a plain encoding is canonical.
 
     Attributes
     ----------
@@ -49,20 +59,27 @@ class TaskLine(msgspec.Struct, frozen=True, gc=False, rename=None):
         What the route was for.
     scent_terms
         Terms the packet's text must carry.
+    literal_ids
+        Expected or graded ids that end in ``*`` and mean themselves, not a prefix.
+    relevance
+        Grades of ids, ``{id: grade}``: whole numbers, 0 and less for what isn't relevant.
+        Ranked measures read them; the verdict doesn't.
     draft
-        True marks an unfilled draft, which scoring refuses.
+        True marks an unfilled draft, which is not scored.
     """
 
-    task_id: str | None = None
-    family: str | None = None
-    task_prompt: str | None = None
-    route_type: str | None = None
+    draft: bool | None = None
     expected_artifacts: list[str] | None = None
+    family: str | None = None
     forbidden_first_routes: list[str] | None = None
     latency_budget_ms: PositiveInt | None = None
+    literal_ids: list[str] | None = None
+    relevance: dict[str, Grade] | None = None
     route_role: str | None = None
+    route_type: str | None = None
     scent_terms: list[str] | None = None
-    draft: bool | None = None
+    task_id: str | None = None
+    task_prompt: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,12 +100,25 @@ class NavigationFitnessTask:
     route_role: str = "first_contact"
     scent_terms: tuple[str, ...] = ()
     defaulted_fields: tuple[str, ...] = field(default=(), compare=False)
+    literal_ids: tuple[str, ...] = ()
+    relevance: Mapping[str, int] | None = field(default=None, hash=False)
 
 
 DEFAULTS = NavigationFitnessTask()
 """What a missing field degrades to."""
 
-TASK_FIELDS = tuple(name for name in TaskLine.__struct_fields__ if name != "draft")
+TASK_FIELDS = (
+    "task_id",
+    "family",
+    "task_prompt",
+    "route_type",
+    "expected_artifacts",
+    "forbidden_first_routes",
+    "latency_budget_ms",
+    "route_role",
+    "scent_terms",
+)
+"""The fields that have a default, in the order of the contract."""
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):
@@ -98,6 +128,8 @@ class Need(msgspec.Struct, frozen=True, gc=False):
     """Distinct expected ids, sorted."""
     prefixes: tuple[str, ...]
     """Those that are prefixes, without their ``*``."""
+    literal: tuple[str, ...]
+    """Expected or graded ids that end in ``*`` and are none, sorted."""
     forbidden: tuple[str, ...]
     terms: tuple[str, ...]
     """Scent terms, folded, in task order, each once."""
@@ -130,18 +162,27 @@ def need_of(line: TaskLine) -> Need:
     budget_ms, route_type = line.latency_budget_ms, line.route_type
     ids: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
+    literal = _literal(line) if line.literal_ids else ()
     if expected:
         ids = tuple(sorted(set(_kept(expected))))
         if "*" in "".join(ids):
-            prefixes = tuple([wanted[:-1] for wanted in ids if wanted[-1] == "*"])
+            prefixes = tuple(
+                [wanted[:-1] for wanted in ids if wanted[-1] == "*" and wanted not in literal]
+            )
     return Need(
         ids,
         prefixes,
+        literal,
         tuple(_kept(forbidden)) if forbidden else (),
         _folded(terms) if terms else (),
         DEFAULTS.latency_budget_ms if budget_ms is None else budget_ms,
         DEFAULTS.route_type if route_type is None else route_type,
     )
+
+
+def _literal(line: TaskLine) -> tuple[str, ...]:
+    known = {*(line.expected_artifacts or ()), *(line.relevance or ())}
+    return tuple(sorted({one for one in line.literal_ids or () if one[-1:] == "*"} & known))
 
 
 def _folded(terms: Sequence[str]) -> tuple[str, ...]:
@@ -150,13 +191,109 @@ def _folded(terms: Sequence[str]) -> tuple[str, ...]:
 
 def defaulted_task_fields(line: TaskLine) -> list[str]:
     """List the fields that were missing or null, in the order of the contract."""
-    values = _values(line)
-    if None not in values[: len(TASK_FIELDS)]:
+    values = _defaultable(line)
+    if None not in values:
         return []
-    return [name for name, value in zip(TASK_FIELDS, values, strict=False) if value is None]
+    return [name for name, value in zip(TASK_FIELDS, values, strict=True) if value is None]
 
 
-_values = msgspec.structs.astuple
+_defaultable = attrgetter(*TASK_FIELDS)
+_encode = msgspec.json.Encoder().encode
+
+
+def task_sha256(line: TaskLine) -> str:
+    """Return the digest by which two suites know their tasks again.
+
+    Of the canonical form of what the task gives: without what is missing or null, without
+    blank ids and terms, and without keys that scoring doesn't know.
+    """
+    changes: dict[str, Any] = {}
+    for name in ("expected_artifacts", "forbidden_first_routes", "scent_terms"):
+        texts = getattr(line, name)
+        if texts and (kept := _kept(texts)) is not texts:
+            changes[name] = kept
+    if line.literal_ids is not None:
+        changes["literal_ids"] = line.literal_ids or None
+    if line.relevance is not None:
+        changes["relevance"] = in_canonical_order(line.relevance)
+    if line.draft is not None:
+        changes["draft"] = None
+    if changes:
+        line = msgspec.structs.replace(line, **changes)
+    return sha256_hex(_encode(line))
+
+
+def in_canonical_order(grades: Mapping[str, int]) -> dict[str, int]:
+    """Order the keys as canonical JSON does: by UTF-16 code units (RFC 8785, 3.2.3)."""
+    return dict(sorted(grades.items(), key=lambda item: item[0].encode("utf-16-be")))
+
+
+def is_stating(line: TaskLine) -> bool:
+    """Tell whether a task states anything that a packet could fail."""
+    for texts in (line.expected_artifacts, line.forbidden_first_routes, line.scent_terms):
+        if texts and any(map(str.strip, texts)):
+            return True
+    return False
+
+
+# -- keys that scoring doesn't know ----------------------------------------------------
+
+_KNOWN_KEYS = TaskLine.__struct_fields__
+_PACKET_KEYS = frozenset(
+    ("first_contact_command", "command_used", "wall_ms", "timed_out", "route_hint")
+)
+_SHORT_NAME_LETTERS = 7
+
+
+def unknown_keys(mapping: Mapping[str, Any]) -> list[str]:
+    """List the keys of a task that scoring doesn't know."""
+    return [key for key in mapping if key not in _KNOWN_KEYS]
+
+
+def refuse_near_miss(keys: Iterable[str], *, prefix: str = "") -> None:
+    """Refuse a key that is a packet's own, or nearly a known one.
+
+    A misspelt expectation would be passed over, and the task would expect nothing. Near is
+    an edit distance of 2; of 1 for known names of up to seven letters. An edit inserts,
+    drops or changes a letter, or swaps two neighbours.
+    """
+    for key in keys:
+        if key in _PACKET_KEYS or key.startswith("selected_"):
+            raise InputError(
+                "a packet's key in a task",
+                field=_shown_key(key, prefix),
+                expected="a task",
+                mend="are {tasks} and {packets} swapped?",
+            )
+        for known in _KNOWN_KEYS:
+            limit = 1 if len(known) <= _SHORT_NAME_LETTERS else 2
+            if abs(len(key) - len(known)) <= limit and _edit_distance(key, known) <= limit:
+                raise InputError(
+                    "unknown key that is nearly a known one",
+                    field=_shown_key(key, prefix),
+                    expected=known,
+                    mend=f"spell it {known}, or name it otherwise: unknown keys are passed over",
+                )
+
+
+def _shown_key(key: str, prefix: str) -> str:
+    shown = quoted(key).strip('"')
+    return f"{prefix}.{shown}" if prefix else shown
+
+
+def _edit_distance(one: str, other: str) -> int:
+    """Optimal string alignment: insert, drop, change, or swap two neighbours."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        above, row = row, [at]
+        for to, wanted in enumerate(other, 1):
+            cost = min(above[to] + 1, row[to - 1] + 1, above[to - 1] + (letter != wanted))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == wanted:
+                cost = min(cost, before[to - 2] + 1)
+            row.append(cost)
+        before = above
+    return row[-1]
 
 
 def refuse_draft(line: TaskLine) -> None:
@@ -177,7 +314,7 @@ def task_from_mapping(mapping: Mapping[str, Any]) -> NavigationFitnessTask:
     Parameters
     ----------
     mapping
-        The row. Unknown keys are ignored.
+        The row. Unknown keys are passed over, unless they are nearly known ones.
 
     Returns
     -------
@@ -188,14 +325,16 @@ def task_from_mapping(mapping: Mapping[str, Any]) -> NavigationFitnessTask:
     ------
     InputError
         For a field of the wrong type (which is never read as "missing"), a value out of
-        range, or a draft.
+        range, a key that is nearly a known one, or a draft.
     """
     return task_of(task_line(mapping))
 
 
 def task_line(mapping: Any, *, prefix: str = "") -> TaskLine:
     """Read a mapping as a task line, strictly."""
-    line = convert_typed(plain_mapping(mapping, prefix or "task"), TaskLine, prefix=prefix)
+    row = plain_mapping(mapping, prefix or "task")
+    line = convert_typed(row, TaskLine, prefix=prefix)
+    refuse_near_miss(unknown_keys(row), prefix=prefix)
     refuse_unencodable(line, prefix or "task")
     refuse_draft(line)
     return line
@@ -218,7 +357,12 @@ def task_of(line: TaskLine) -> NavigationFitnessTask:
         for name in TASK_FIELDS
         if (value := getattr(line, name)) is not None
     }
-    return NavigationFitnessTask(**given, defaulted_fields=tuple(defaulted_task_fields(line)))
+    return NavigationFitnessTask(
+        **given,
+        defaulted_fields=tuple(defaulted_task_fields(line)),
+        literal_ids=tuple(line.literal_ids or ()),
+        relevance=line.relevance,
+    )
 
 
 def line_of_task(task: NavigationFitnessTask) -> TaskLine:
@@ -228,4 +372,5 @@ def line_of_task(task: NavigationFitnessTask) -> TaskLine:
         for name in TASK_FIELDS
         if name not in task.defaulted_fields and (value := getattr(task, name)) is not None
     }
+    row |= {"literal_ids": list(task.literal_ids), "relevance": task.relevance}
     return task_line(row, prefix="task")

@@ -1,12 +1,11 @@
 """Every task by its id, and where its line lies: all that scoring holds in memory of tasks.
 
-A task's line is read back, checked and prepared when a packet of it comes, or at the end
-when none did, so every line is checked by the unit of work that needs it. When something is
-wrong anywhere, :func:`refuse_bad_tasks` reads the file once more from its start, so that
-the first bad line is the one that is named.
+Every line is checked once, from the first one on, before anything is scored. A task is
+read back when a packet of it comes, or at the end when none did.
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,22 +14,22 @@ import msgspec
 
 from wayproof.errors import InputError
 from wayproof.fitness.inputs import PlainFile, decode_line, each_line
-from wayproof.fitness.task import DEFAULTS, TaskLine, refuse_draft
+from wayproof.fitness.task import (
+    DEFAULTS,
+    TaskLine,
+    is_stating,
+    refuse_draft,
+    refuse_near_miss,
+    unknown_keys,
+)
 from wayproof.parallel.external_sort import PieceFile
-from wayproof.strict_json import explain_line, has_duplicate_key
+from wayproof.strict_json import strict_value
 from wayproof.text import quoted
 
-__all__ = ["TaskIndex", "TaskReader", "index_tasks", "refuse_bad_tasks"]
+__all__ = ["TaskIndex", "TaskReader", "index_tasks"]
 
-
-class _Identity(msgspec.Struct, gc=False):
-    task_id: str
-    route_type: str | None = None
-
-
-_decode_identity = msgspec.json.Decoder(_Identity).decode
 _decode_task = msgspec.json.Decoder(TaskLine).decode
-_field_values = msgspec.structs.astuple
+_encode = msgspec.json.Encoder().encode
 
 
 class TaskIndex:
@@ -42,48 +41,75 @@ class TaskIndex:
     ----------
     numbers
         Number by id.
+    drafts
+        Ids of unfilled drafts, which have no number; with the offsets of their lines.
     ranks, order
         Rank by number, and number by rank.
     route_codes
         A small integer for each route type.
     offsets, sizes
         By number: where the task's line starts in the file, and its length, in bytes.
+    stating_count
+        How many tasks state anything that a packet could fail.
+    unknown_keys
+        How many tasks carry each key that scoring doesn't know.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, first_form: bool = False) -> None:
         self.numbers: dict[str, int] = {}
+        self.drafts: dict[str, int] = {}
         self.ranks = array("Q")
         self.order = array("Q")
         self.route_codes: dict[str, int] = {}
         self.offsets = array("Q")
         self.sizes = array("Q")
+        self.stating_count = 0
+        self.unknown_keys: Counter[str] = Counter()
         self._path = path
+        self._first_form = first_form
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def add(self, line: bytes, offset: int) -> None:
-        """Take in one task line that starts at ``offset``."""
-        try:
-            identity = _decode_identity(line)
-        except (msgspec.MsgspecError, RecursionError):
-            checked_task(line)
-            raise
+        """Check one task's line, which starts at ``offset``, and take it in."""
+        task: TaskLine = decode_line(line, _decode_task, TaskLine)
+        if not _is_all_known(line, task):
+            self._check_keys(line)
+        task_id = task.task_id
+        if task_id is None:
+            raise InputError(
+                "task has no task_id",
+                field="task_id",
+                expected="the id that joins it with its packets",
+            )
         number = len(self.offsets)
-        if self.numbers.setdefault(identity.task_id, number) != number:
+        if task_id in self.drafts or self.numbers.setdefault(task_id, number) != number:
             raise InputError(
                 "duplicate task_id",
                 field="task_id",
                 expected="each id once",
-                found=quoted(identity.task_id),
+                found=quoted(task_id),
             )
-        route_type = identity.route_type
-        if route_type is None:
-            route_type = DEFAULTS.route_type
+        if task.draft:
+            if self._first_form:
+                refuse_draft(task)
+            del self.numbers[task_id]
+            self.drafts[task_id] = offset
+            return
+        route_type = DEFAULTS.route_type if task.route_type is None else task.route_type
         if route_type not in self.route_codes:
             self.route_codes[route_type] = len(self.route_codes)
         self.offsets.append(offset)
         self.sizes.append(len(line))
+        self.stating_count += is_stating(task)
+
+    def _check_keys(self, line: bytes) -> None:
+        """Refuse a key that stands twice or is nearly a known one; count the others."""
+        keys = unknown_keys(strict_value(line))
+        if not self._first_form:
+            refuse_near_miss(keys)
+        self.unknown_keys.update(keys)
 
     def rank(self) -> None:
         """Put the tasks in the order of the results, once all are in."""
@@ -111,61 +137,34 @@ class TaskReader:
         self._lines = lines
 
     def task(self, number: int) -> TaskLine:
-        """Read a task's line and check it."""
+        """Read a task's line; it was checked when it was indexed."""
         index = self.index
-        return checked_task(self._lines.read(index.offsets[number], index.sizes[number]))
+        task: TaskLine = _decode_task(self._lines.read(index.offsets[number], index.sizes[number]))
+        return task
 
 
-def index_tasks(tasks: PlainFile) -> TaskIndex:
-    """Note every task's id and place.
+def index_tasks(tasks: PlainFile, *, first_form: bool = False) -> TaskIndex:
+    """Check every task and note its id and place.
+
+    ``first_form`` takes what ``wayproof.fitness/1`` took.
 
     Raises
     ------
     InputError
         Naming file, line and field: not a task, a missing id (a task without id can't be
-        joined with a packet), an id that stands twice.
+        joined with a packet), an id or a key that stands twice, a key that is nearly a
+        known one.
     """
-    index = TaskIndex(tasks.path)
+    index = TaskIndex(tasks.path, first_form=first_form)
     each_line(tasks.path, tasks.shown, index.add)
     index.rank()
     return index
 
 
-def refuse_bad_tasks(tasks: PlainFile) -> None:
-    """Check every line from the first one on.
+def _is_all_known(line: bytes, task: TaskLine) -> bool:
+    """Tell whether a line holds known keys alone, each once; False may mean "perhaps not".
 
-    Raises
-    ------
-    InputError
-        Naming the first line that is no task, repeats a key, or is an unfilled draft.
+    Every key has a colon, and all other colons stand in strings. When the task as we write
+    it has as many as the line, no key was passed over (an escaped colon could hide one).
     """
-
-    def take(line: bytes, _offset: int) -> None:
-        checked_task(line)
-
-    each_line(tasks.path, tasks.shown, take)
-
-
-def checked_task(line: bytes) -> TaskLine:
-    """Decode a task's line and check what its types don't say."""
-    task: TaskLine = decode_line(line, _decode_task, TaskLine)
-    values = _field_values(task)
-    if has_duplicate_key(line, len(values) - values.count(None), lambda: _joined(task)):
-        raise explain_line(line, TaskLine)
-    if task.task_id is None:
-        raise InputError(
-            "task has no task_id",
-            field="task_id",
-            expected="the id that joins it with its packets",
-        )
-    if task.draft:
-        refuse_draft(task)
-    return task
-
-
-def _joined(task: TaskLine) -> str:
-    texts = [task.task_id, task.family, task.task_prompt, task.route_type, task.route_role]
-    texts += task.expected_artifacts or ()
-    texts += task.forbidden_first_routes or ()
-    texts += task.scent_terms or ()
-    return "".join(filter(None, texts))
+    return line.count(b":") == _encode(task).count(b":") and b"\\u003" not in line
