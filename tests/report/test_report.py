@@ -411,6 +411,24 @@ def test_shares_say_over_how_many_that_could_fail(tmp_path: Path) -> None:
     assert row == ["5", "3", str(1 / 3), "3", "2", "0"]
 
 
+def test_the_share_in_time_is_over_what_was_timed(tmp_path: Path) -> None:
+    """Unmeasured time is in no share: 1 of 3 measured or cut off, not 1 of 4."""
+    tasks: list[dict[str, Any]] = [
+        {"task_id": f"t-{number}", "expected_artifacts": ["a"], "latency_budget_ms": 10}
+        for number in range(4)
+    ]
+    times: list[dict[str, Any]] = [{"wall_ms": 5}, {"wall_ms": 50}, {"timed_out": True}, {}]
+    packets = [
+        {"task_id": task["task_id"], "selected_artifacts": ["a"], **time}
+        for task, time in zip(tasks, times, strict=True)
+    ]
+    figure = re.search(
+        r'data-t="latency.within">.*?</dd>', first_page(scored_records(tmp_path, tasks, packets))
+    )
+    assert figure is not None
+    assert re.findall(r'data-n="([\d.]+)"', figure[0]) == [str(1 / 3), "1", "3"]
+
+
 def test_nothing_that_could_fail_has_no_share(tmp_path: Path) -> None:
     """0 of 0 is a dash, never 100 %."""
     bundle = samples.fitness_bundle(tmp_path, 0)
