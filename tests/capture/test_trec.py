@@ -480,11 +480,11 @@ def test_a_json_grade_must_be_whole(files: Files, importing: Importing) -> None:
 
 def test_a_star_in_trec_is_a_star(files: Files, importing: Importing, tmp_path: Path) -> None:
     """TREC has no prefixes: the id is named literal, and goes out as it came in."""
-    imported = importing(*files(qrels="t1 0 src/* 1\nt1 0 docs/a.md 1\n", run=RUN))
-    assert imported.tasks["t1"]["literal_ids"] == ["src/*"]
+    imported = importing(*files(qrels="t1 0 src/* 1\nt1 0 docs/a.md 1\nt1 0 b/* 0\n", run=RUN))
+    assert imported.tasks["t1"]["literal_ids"] == ["src/*", "b/*"]
     again = tmp_path / "again"
     assert main(["trec", "export", str(tmp_path / "tasks.out"), "--out", str(again)]) == 0
-    assert again.read_text() == "t1 0 src/* 1\nt1 0 docs/a.md 1\n"
+    assert again.read_text() == "t1 0 src/* 1\nt1 0 docs/a.md 1\nt1 0 b/* 0\n"
 
 
 def test_export_keeps_every_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

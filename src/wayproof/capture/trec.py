@@ -349,7 +349,7 @@ def task_from_judgments(judged: Judged, *, min_relevance: int = 1) -> dict[str, 
     written by hand such an id is a prefix.
     """
     expected = [document for document, grade in judged.grades.items() if grade >= min_relevance]
-    literal = [document for document in expected if document.endswith("*")]
+    literal = [document for document in judged.grades if document.endswith("*")]
     task: dict[str, Any] = {
         "task_id": judged.topic,
         "family": "trec",
