@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Head, first_byte
+from wayproof.capture.adapter import Head, first_byte, word
 from wayproof.capture.lines import Source
 
 __all__ = ["as_lines", "is_list"]
@@ -21,7 +21,7 @@ def is_list(head: Head) -> bool:
     """Whether a log is a list of the stream's messages."""
     return any(
         isinstance(one, dict)
-        and one.get("type") in {"system", "assistant", "user", "result"}
+        and word(one.get("type")) in {"system", "assistant", "user", "result"}
         and "session_id" in one
         and (isinstance(one.get("message"), dict) or "subtype" in one)
         for one in head.elements or []

@@ -67,7 +67,7 @@ _line = msgspec.json.Decoder(dict[str, Any])
 def claims(head: Head) -> bool:
     """Tell a call's line, or the first line of a stream without calls."""
     for record in head.records[:100]:
-        kind, subtype = record.get("type"), record.get("subtype")
+        kind, subtype = word(record.get("type")), word(record.get("subtype"))
         if kind == "tool_call" and subtype in {"started", "completed"}:
             return isinstance(record.get("tool_call"), Mapping)
         if kind == "system" and subtype == "init" and "apiKeySource" in record:

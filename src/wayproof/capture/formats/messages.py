@@ -86,7 +86,7 @@ def _calls_tool(message: Mapping[str, Any]) -> bool:
         named += [mapping(message.get("function_call"))]
         blocks = [one for one in mappings(message.get("content")) if one.get("type") == "tool_use"]
         return any(word(one.get("name")) for one in (*named, *blocks))
-    kind = message.get("type")
+    kind = word(message.get("type"))
     if kind in {"function_call", "custom_tool_call"}:
         return bool(word(message.get("name")) and word(message.get("call_id")))
     return kind in {"local_shell_call", "shell_call"} and isinstance(message.get("action"), Mapping)
@@ -179,7 +179,7 @@ class _Reader:
     def take(self, line: int, message: Mapping[str, Any]) -> None:
         """Take one message, or one item of a response."""
         self._messages += 1
-        role, kind = message.get("role"), word(message.get("type"))
+        role, kind = word(message.get("role")), word(message.get("type"))
         time_ms = at_ms(message.get("timestamp"))
         if kind in _CALL_ITEMS:
             tool, arguments = _item_call(kind, message)
@@ -215,7 +215,7 @@ class _Reader:
         if text.strip():
             self._session.feed(Answer(text=text, line=line, at_ms=at))
         for block in mappings(message.get("content")):
-            if block.get("type") in {"tool_use", "server_tool_use"}:
+            if word(block.get("type")) in {"tool_use", "server_tool_use"}:
                 tool = word(block.get("name")) or "tool"
                 arguments = arguments_of(block.get("input"))
                 self._call(line, word(block.get("id")), tool, arguments, at)
@@ -279,7 +279,7 @@ def _item_call(kind: str, item: Mapping[str, Any]) -> tuple[str, Mapping[str, An
 
 def _status(item: Mapping[str, Any]) -> Outcome:
     body = _output(item.get("output"))
-    ok = False if item.get("status") in {"failed", "incomplete"} else None
+    ok = False if word(item.get("status")) in {"failed", "incomplete"} else None
     return outcome_from_text(body, ok=ok)
 
 
@@ -295,4 +295,6 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     said = ("text", "input_text", "output_text")
-    return "\n".join(word(one.get("text")) for one in mappings(content) if one.get("type") in said)
+    return "\n".join(
+        word(one.get("text")) for one in mappings(content) if word(one.get("type")) in said
+    )

@@ -126,7 +126,8 @@ class _Export:
             undone = word(mapping(message.get("info")).get("id")) == revert.get("messageID")
             if undone and revert:
                 names = [part.get("id") for part in parts]
-                end = names.index(revert["partID"]) if revert.get("partID") in names else 0
+                part_id = revert.get("partID")
+                end = names.index(part_id) if part_id in names else 0
                 parts = parts[:end]
             self._message(place, mapping(message.get("info")), parts)
             if undone and revert:

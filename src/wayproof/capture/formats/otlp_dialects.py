@@ -339,7 +339,7 @@ def messages_in(value: Any, role: str, depth: int = 0) -> list[str]:
 def _text_of_message(message: Any, role: str) -> str:
     if not isinstance(message, Mapping):
         return ""
-    if message.get("role", message.get("type")) not in {role, _OTHER_NAMES[role]}:
+    if word(message.get("role", message.get("type"))) not in {role, _OTHER_NAMES[role]}:
         return ""
     parts = message.get("parts", message.get("content"))
     if not isinstance(parts, list):
