@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from capture.capture_logs import WriteLog, packet_of, packets_of
+from capture.test_sinks import events_of
 from wayproof.capture import Problems
 from wayproof.capture.formats.otlp_dialects import DIALECTS
+from wayproof.capture.session import Call, Result
 from wayproof.errors import InputError
 
 
@@ -289,3 +291,73 @@ def test_arguments_from_the_models_output(write_log: WriteLog) -> None:
     packet = packet_of(write_log(_request(_spoken("chat", 1000, 1500, part), tool)))
     assert packet["first_contact_command"] == 'read_file {"path":"b.py"}'
     assert packet["selected_artifacts"] == ["b.py"]
+
+
+CHAT_ONLY: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "OpenTelemetry GenAI": (
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages":
+            '[{"role":"user","parts":[{"type":"text","content":"Where?"}]}]',
+         "gen_ai.output.messages": '[{"role":"assistant","parts":[{"type":"tool_call","id":"1",'
+            '"name":"read_file","arguments":{"path":"src/label.py"}}]}]'},
+        {"gen_ai.operation.name": "chat", "gen_ai.input.messages":
+            '[{"role":"user","parts":[{"type":"text","content":"Where?"}]},'
+            '{"role":"assistant","parts":[{"type":"tool_call","id":"1","name":"read_file"}]},'
+            '{"role":"tool","parts":[{"type":"tool_call_response","id":"1","response":"x"}]}]',
+         "gen_ai.output.messages": '[{"role":"assistant","parts":[{"type":"tool_call","id":"1",'
+            '"name":"bash","arguments":{"command":"cat b.py"}}]}]'},
+    ),
+    "Vercel AI SDK": (
+        {"ai.operationId": "ai.generateText.doGenerate", "ai.prompt.messages":
+            '[{"role":"user","content":[{"type":"text","text":"Where?"}]}]',
+         "ai.response.toolCalls":
+            '[{"toolCallId":"1","toolName":"read_file","args":"{\\"path\\":\\"src/label.py\\"}"}]'},
+        {"ai.operationId": "ai.generateText.doGenerate", "ai.response.toolCalls":
+            '[{"toolCallId":"1","toolName":"bash","input":{"command":"cat b.py"}}]'},
+    ),
+    "OpenInference": (
+        {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user",
+         "llm.input_messages.0.message.content": "Where?",
+         "llm.output_messages.0.message.role": "assistant",
+         "llm.output_messages.0.message.tool_calls.0.tool_call.id": "1",
+         "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "read_file",
+         "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments":
+            '{"path":"src/label.py"}'},
+        {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "tool",
+         "llm.input_messages.0.message.tool_call_id": "1",
+         "llm.input_messages.0.message.content": "x",
+         "llm.output_messages.0.message.role": "assistant",
+         "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "bash",
+         "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments":
+            '{"command":"cat b.py"}'},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", CHAT_ONLY)
+def test_calls_without_spans_of_their_own(title: str, write_log: WriteLog) -> None:
+    """Where only the model is traced, its requests are the calls: none disappears."""
+    first, second = CHAT_ONLY[title]
+    path = write_log(_request(
+        _with(first, startTimeUnixNano="1000000000", endTimeUnixNano="2000000000"),
+        _with(second, spanId="y", startTimeUnixNano="3000000000", endTimeUnixNano="4000000000"),
+    ))  # fmt: skip
+    calls = [one for one in events_of(path) if isinstance(one, Call)]
+    assert [(one.tool, one.arguments) for one in calls] == [
+        ("read_file", {"path": "src/label.py"}), ("bash", {"command": "cat b.py"}),
+    ]  # fmt: skip
+    packet = packet_of(path)
+    assert packet["first_contact_command"] == f"read_file {LABEL}"
+    assert "wall_ms" not in packet
+    ended = [one.call_id for one in events_of(path) if isinstance(one, Result)]
+    assert ended == ([] if title == "Vercel AI SDK" else [calls[0].call_id])
+
+
+def test_a_call_with_a_span_is_not_counted_twice(write_log: WriteLog) -> None:
+    """The model's request and the tool's own span are one call."""
+    first, _ = CHAT_ONLY["OpenTelemetry GenAI"]
+    tool = _span("read_file", spanId="t", startTimeUnixNano="2500000000",
+                 endTimeUnixNano="2600000000")  # fmt: skip
+    path = write_log(_request(
+        _with(first, startTimeUnixNano="1000000000", endTimeUnixNano="2000000000"), tool
+    ))  # fmt: skip
+    assert len([one for one in events_of(path) if isinstance(one, Call)]) == 1

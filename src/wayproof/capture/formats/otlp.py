@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, inner_json, is_document, used, word
+from wayproof.capture.adapter import Format, Head, inner_json, is_document, used
 from wayproof.capture.formats.otlp_dialects import (
     DIALECTS,
+    Request,
     facts_of,
     messages_in,
     passed_over,
@@ -176,7 +177,8 @@ class _Seen(msgspec.Struct, kw_only=True):
     error: str | None
     version: str | None
     call_id: str | None = None
-    asked: dict[str, Any] = {}
+    requested: tuple[Request, ...] = ()
+    answered: dict[str, str] = {}
     tokens: dict[str, Any] = {}
 
 
@@ -332,7 +334,8 @@ def _seen(
         error=_error(span, attributes),
         version=version,
         call_id=facts.call_id,
-        asked=_asked(attributes.get("gen_ai.output.messages")),
+        requested=facts.requested,
+        answered={key: text[:_KEPT_CHARS] for key, text in facts.answered.items()},
         tokens=_tokens(attributes),
     )
 
@@ -352,21 +355,6 @@ def _tokens(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: attributes[key] for name, keys in _TOKENS.items() for key in keys if key in attributes
     }
-
-
-def _asked(value: Any) -> dict[str, Any]:
-    """Return the arguments of the tool calls in a model's output, by the calls' ids."""
-    messages = _decoded(value)
-    found: dict[str, Any] = {}
-    for message in messages if isinstance(messages, list) else []:
-        parts = message.get("parts", message.get("content")) if isinstance(message, dict) else None
-        for part in parts if isinstance(parts, list) else []:
-            if not isinstance(part, Mapping) or part.get("type") != "tool_call":
-                continue
-            arguments = _decoded(part.get("arguments"))
-            if word(part.get("id")) and isinstance(arguments, (dict, str)):
-                found[part["id"]] = arguments
-    return found
 
 
 def _from_events(span: _Span) -> dict[str, Any]:
@@ -415,7 +403,8 @@ class _Conversation:
         self._spans = spans
         self._by_id = {span.span_id: span for span in spans}
         self._parents = parents
-        asked = {call_id: given for span in spans for call_id, given in span.asked.items()}
+        self._waiting: dict[str, str] = {}
+        asked = {one.call_id: one.arguments for span in spans for one in span.requested}
         for span in spans:
             if span.arguments is None and span.operation == "execute_tool" and span.call_id:
                 span.arguments = asked.get(span.call_id)
@@ -424,6 +413,7 @@ class _Conversation:
         """Yield events, each tool call with its result."""
         batch, ends_ns = 0, -1
         children = {self._thread(span) for span in self._spans}
+        calls_have_spans = any(span.operation == "execute_tool" for span in self._spans)
         for span in self._spans:
             thread = self._thread(span)
             if span.operation == "execute_tool":
@@ -435,6 +425,8 @@ class _Conversation:
                 yield from _tool(span, thread, name, has_child=span.span_id in children)
             elif span.operation in {"chat", "invoke_agent", "text_completion", "generate_content"}:
                 yield from self._spoken(span, thread)
+                if not calls_have_spans and span.operation != "invoke_agent":
+                    yield from self._requests(span, thread)
         yield from self._concluded()
         yield from self._failed()
 
@@ -464,6 +456,33 @@ class _Conversation:
                 yield usage
 
     _first_prompt = True
+
+    def _requests(self, span: _Seen, thread: str) -> Iterator[Any]:
+        """Yield calls that have no spans of their own: the model's requests, and their results.
+
+        A result stands in the input of the next request, so it is read before that
+        request's own calls. Nothing is measured.
+        """
+        for call_id, text in span.answered.items():
+            waiting = self._waiting.pop(call_id, None)
+            if waiting is not None:
+                outcome = outcome_from_text(text)
+                yield Result(
+                    call_id=waiting, line=span.line, outcome=outcome, thread=thread, body=text
+                )
+        for place, asked in enumerate(span.requested):
+            call_id = f"{span.span_id}.{place}:{asked.call_id}"  # ids may begin anew
+            self._waiting[asked.call_id] = call_id
+            given = asked.arguments
+            yield Call(
+                call_id=call_id,
+                tool=asked.tool,
+                arguments=given if isinstance(given, (dict, str)) else None,
+                line=span.line,
+                at_ms=_ms(span.end_ns),
+                thread=thread,
+                batch=span.span_id,
+            )
 
     def _concluded(self) -> Iterator[Answer]:
         """Yield what the last agent span gave back, unless a tool ran after it.

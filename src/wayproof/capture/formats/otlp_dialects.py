@@ -5,12 +5,22 @@ what a span *is* is told by the first row that knows its kind, and each fact is 
 the first row that has it, in the order of the table.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from wayproof.capture.adapter import inner_json, text_of, word
 
-__all__ = ["DIALECTS", "UNREAD", "Dialect", "Facts", "facts_of", "messages_in", "passed_over"]
+__all__ = [
+    "DIALECTS",
+    "UNREAD",
+    "Dialect",
+    "Facts",
+    "Request",
+    "facts_of",
+    "messages_in",
+    "passed_over",
+]
 
 
 class Dialect(NamedTuple):
@@ -173,8 +183,20 @@ UNREAD: Mapping[str, str] = {
 _TOOL_ALONE = ("gen_ai.tool.name", "ai.toolCall.name")
 
 
+class Request(NamedTuple):
+    """A call that the model asked for in its output."""
+
+    call_id: str
+    tool: str
+    arguments: Any
+
+
 class Facts(NamedTuple):
-    """What a span says, whatever its dialect."""
+    """What a span says, whatever its dialect.
+
+    ``requested`` and ``answered`` are the calls in a model's output, and the results, by the
+    calls' ids, that its input ends with.
+    """
 
     operation: str
     tool: str
@@ -184,6 +206,8 @@ class Facts(NamedTuple):
     asked: Any
     said: Any
     session: str | None
+    requested: tuple[Request, ...]
+    answered: Mapping[str, str]
 
 
 def facts_of(attributes: Mapping[str, Any], name: str) -> Facts | None:
@@ -201,15 +225,20 @@ def facts_of(attributes: Mapping[str, Any], name: str) -> Facts | None:
         return None
     tool = word(_first(attributes, "tool")) or name.removesuffix(".tool") or operation
     session = _first(attributes, "session") or attributes.get("thread.id")
+    is_call = operation == _TOOL
+    asked = None if is_call else _spoken(attributes, "asked", _FLAT_ASKED)
+    said = None if is_call else _spoken(attributes, "said", _FLAT_SAID)
     return Facts(
         operation=operation,
         tool=tool,
         call_id=word(_first(attributes, "call_id")) or None,
         arguments=_unwrapped(_decoded(_first(attributes, "arguments"))),
         result=_decoded(_first(attributes, "result")),
-        asked=_spoken(attributes, "asked"),
-        said=_spoken(attributes, "said"),
+        asked=asked,
+        said=said,
         session=str(session) if session else None,
+        requested=() if is_call else tuple(_requested(attributes, said)),
+        answered={} if is_call else dict(_answered(asked)),
     )
 
 
@@ -244,22 +273,30 @@ def _operation(attributes: Mapping[str, Any]) -> str | None:
     return None
 
 
+_FIELDS = ("tool", "call_id", "arguments", "result", "asked", "said", "session")
+_KEYS: dict[str, tuple[str, ...]] = {
+    field: tuple(key for dialect in DIALECTS for key in getattr(dialect, field))
+    for field in _FIELDS
+}
+_FLAT_ASKED = tuple(dialect.flat_asked for dialect in DIALECTS if dialect.flat_asked)
+_FLAT_SAID = tuple(dialect.flat_said for dialect in DIALECTS if dialect.flat_said)
+
+
 def _first(attributes: Mapping[str, Any], field: str) -> Any:
-    for dialect in DIALECTS:
-        for key in getattr(dialect, field):
-            value = attributes.get(key)
-            if value is not None and value != "":
-                return value
+    for key in _KEYS[field]:
+        value = attributes.get(key)
+        if value is not None and value != "":
+            return value
     return None
 
 
-def _spoken(attributes: Mapping[str, Any], field: str) -> Any:
+def _spoken(attributes: Mapping[str, Any], field: str, flat: tuple[str, ...]) -> Any:
     """Return what was asked or said: an attribute, or messages in numbered attributes."""
-    prefixes = [one for one in (getattr(dialect, f"flat_{field}") for dialect in DIALECTS) if one]
-    for prefix in prefixes:
-        messages = list(_numbered(attributes, prefix))
-        if messages:
-            return messages
+    if any(key.startswith(flat) for key in attributes):
+        for prefix in flat:
+            messages = list(_numbered(attributes, prefix))
+            if messages:
+                return messages
     return _decoded(_first(attributes, field))
 
 
@@ -273,7 +310,80 @@ def _numbered(attributes: Mapping[str, Any], prefix: str) -> Iterator[dict[str, 
         }
         if not found:
             return
-        yield {"role": found.get("role"), "content": found.get("content")}
+        yield {
+            "role": found.get("role"),
+            "content": found.get("content"),
+            "tool_call_id": found.get("tool_call_id"),
+            "tool_calls": list(_numbered_calls(found)),
+        }
+
+
+def _numbered_calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for place in range(1000):
+        start = f"tool_calls.{place}."
+        found = {
+            key[len(start) :].removeprefix("tool_call.").removeprefix("function."): value
+            for key, value in message.items()
+            if key.startswith(start)
+        }
+        if not found:
+            return
+        yield found
+
+
+# -- calls in messages ----------------------------------------------------------------
+
+
+def _requested(attributes: Mapping[str, Any], said: Any) -> Iterator[Request]:
+    """Yield the calls in a model's output, in its order."""
+    beside = _decoded(attributes.get("ai.response.toolCalls"))
+    for call in _mappings(beside):
+        given = call.get("input", call.get("args"))
+        yield _request(call.get("toolCallId"), call.get("toolName"), given)
+    for message in _mappings(said):
+        for part in _mappings(message.get("parts", message.get("content"))):
+            if part.get("type") in _CALLING:
+                given = part.get("arguments", part.get("input"))
+                yield _request(part.get("id"), part.get("name"), given)
+        for call in _mappings(_decoded(message.get("tool_calls"))):
+            function = call.get("function")
+            told = function if isinstance(function, Mapping) else call
+            yield _request(call.get("id"), told.get("name"), told.get("arguments"))
+
+
+_CALLING = ("tool_call", "tool_use")
+_ANSWERING = ("tool_call_response", "tool_result")
+
+
+def _request(call_id: Any, tool: Any, arguments: Any) -> Request:
+    return Request(word(call_id), word(tool) or "tool", _decoded(arguments))
+
+
+def _answered(asked: Any) -> Iterator[tuple[str, str]]:
+    """Yield the results behind the last words of the model: what came before was told before."""
+    messages = list(_mappings(asked))
+    for message in reversed(messages):
+        if message.get("role") in ("assistant", "ai"):
+            return
+        call_id = word(message.get("tool_call_id"))
+        if call_id:
+            yield call_id, text_of(_decoded(message.get("content"))) or word(message.get("content"))
+        for part in _mappings(message.get("parts", message.get("content"))):
+            if part.get("type") in _ANSWERING:
+                told = part.get("response", part.get("result", part.get("content")))
+                yield word(part.get("id")) or word(part.get("tool_use_id")), _flat(told)
+
+
+def _flat(value: Any) -> str:
+    value = _decoded(value)
+    if isinstance(value, str):
+        return value
+    return text_of(value) or json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, list):
+        yield from (one for one in value if isinstance(one, Mapping))
 
 
 # -- values ---------------------------------------------------------------------------
