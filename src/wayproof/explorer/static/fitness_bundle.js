@@ -2,7 +2,9 @@
 // results. Scoring again needs the tasks and packets, which a bundle doesn't hold.
 
 import { FITNESS_LIMITS } from "./contract.js";
-import { KINDS, RESULT, STATUSES, debtsOf, derived, knowsCommand } from "./fitness_result.js";
+import {
+  KINDS, RESULT, STATUSES, debtsOf, derived, formFault, knowsCommand,
+} from "./fitness_result.js";
 import { fileSetFaults, manifestFaults } from "./manifest.js";
 import { compareText, differenceFaults, fault, readDocument, readLines } from "./records.js";
 import { count, flag, object, record, string } from "./shape.js";
@@ -12,7 +14,15 @@ const RESULTS = "results.jsonl";
 const DEBTS = "debts.jsonl";
 const SUMMARY = "summary.json";
 const SETTINGS = record({ ignore_unknown: flag, suite: string, summary_only: flag });
+const FIRST_FORM = "wayproof.fitness/1";
+const SECOND_FORM = "wayproof.fitness/2";
 const PAUSE_EVERY_RESULTS = 500;
+
+/** Counts of the summary that no result settles. */
+const unsettledCounts = (isFirstForm) =>
+  isFirstForm
+    ? ["ignored_packet_count"]
+    : ["draft_packet_count", "draft_task_count", "ignored_packet_count"];
 
 function manifestOf(manifest) {
   try {
@@ -56,31 +66,50 @@ function nearestRank(sorted, percentOf100) {
     : sorted[Math.max(1, Math.ceil((percentOf100 * sorted.length) / 100)) - 1];
 }
 
+const scentShare = (counts, terms) => [terms - counts.missingTerms, terms];
 const MEANS = {
   mean_recall_at_packet: (counts) => [counts.found, counts.expected],
   mean_precision_at_packet: (counts) => [counts.relevant, counts.selected],
-  mean_scent_coverage: (counts) => [counts.terms - counts.missingTerms, counts.terms],
+  mean_scent_coverage: (counts) => scentShare(counts, counts.terms),
 };
+const sufficiencyShare = (counts) => [counts.passed, counts.couldFail];
 
-/** Means over tasks: several attempts of one are averaged within it first. */
-function meanFields(tasks) {
+/** A share's mean over tasks: several attempts of one are averaged within it first. */
+function meanOver(tasks, shareOf) {
+  const over = new Shares();
+  for (const attempts of tasks) {
+    const within = new Shares();
+    attempts.forEach((counts) => within.add(...shareOf(counts)));
+    over.addMean(within);
+  }
+  return over;
+}
+
+function meanFields(tasks, isFirstForm) {
   const fields = {};
   for (const [name, shareOf] of Object.entries(MEANS)) {
-    const over = new Shares();
-    for (const attempts of tasks) {
-      const within = new Shares();
-      attempts.forEach((counts) => within.add(...shareOf(counts)));
-      over.addMean(within);
-    }
+    const over = meanOver(tasks, shareOf);
     fields[name] = over.roundedMean();
     fields[`${name}_denominator`] = over.count;
+  }
+  if (!isFirstForm) {
+    const over = meanOver(tasks, sufficiencyShare);
+    fields.mean_sufficiency = over.flooredMean();
+    fields.mean_sufficiency_denominator = over.count;
   }
   return fields;
 }
 
+/** Ends of what mean scent coverage can be where a task's number of terms isn't settled. */
+function scentRange(tasks) {
+  const low = meanOver(tasks, (counts) => scentShare(counts, counts.terms));
+  const high = meanOver(tasks, (counts) => scentShare(counts, counts.mostTerms));
+  return [low.roundedMean(), high.roundedMean()];
+}
+
 const isSlow = (result) => ["fail", "timeout"].includes(result.latency_status);
 
-function routeTypeMetrics(results) {
+function routeTypeMetrics(results, isFirstForm) {
   const metrics = new Map();
   for (const result of results) {
     const row = metrics.get(result.route_type) ?? {
@@ -88,10 +117,14 @@ function routeTypeMetrics(results) {
       sufficiency_pass_count: 0,
       sufficiency_fail_count: 0,
       latency_fail_count: 0,
+      ...(isFirstForm ? {} : { vacuous_count: 0 }),
     };
     row.task_count += 1;
     row[`sufficiency_${result.sufficiency_status}_count`] += 1;
     row.latency_fail_count += Number(isSlow(result));
+    if (!isFirstForm) {
+      row.vacuous_count += Number(result.vacuous);
+    }
     metrics.set(result.route_type, row);
   }
   return Object.fromEntries(metrics);
@@ -107,7 +140,7 @@ function matrixOf(results) {
 }
 
 /** The whole summary file that follows from results that agree with themselves. */
-export function fitnessSummary(results, tasks, suite, ignoredPackets) {
+export function fitnessSummary(results, tasks, { suite, stated, isFirstForm }) {
   const matrix = matrixOf(results);
   const kinds = Object.fromEntries(
     KINDS.map((kind) => [kind, Object.values(matrix[kind]).reduce((sum, each) => sum + each, 0)]),
@@ -118,10 +151,10 @@ export function fitnessSummary(results, tasks, suite, ignoredPackets) {
   const walls = results.map((result) => result.wall_ms).filter((wall) => wall !== null);
   walls.sort((a, b) => a - b);
   return {
-    ignored_packet_count: ignoredPackets,
+    ...Object.fromEntries(unsettledCounts(isFirstForm).map((name) => [name, stated[name]])),
     limits: FITNESS_LIMITS,
-    route_type_metrics: routeTypeMetrics(results),
-    schema_version: "wayproof.fitness/1",
+    route_type_metrics: routeTypeMetrics(results, isFirstForm),
+    schema_version: isFirstForm ? FIRST_FORM : SECOND_FORM,
     status: results.length > 0 ? "pass" : "fail",
     sufficiency_latency_matrix: matrix,
     suite,
@@ -138,7 +171,8 @@ export function fitnessSummary(results, tasks, suite, ignoredPackets) {
       p95_wall_ms: nearestRank(walls, 95),
       first_contact_unknown_count: results.filter((result) => !knowsCommand(result)).length,
       debt_candidate_count: results.length - passed + latency("fail", "timeout"),
-      ...meanFields(tasks),
+      ...meanFields(tasks, isFirstForm),
+      ...(isFirstForm ? {} : { vacuous_count: results.filter((result) => result.vacuous).length }),
     },
   };
 }
@@ -164,28 +198,41 @@ function debtFaults(files, results, attemptsOf) {
   return [];
 }
 
-function summaryFaults(files, results, tasks, suite) {
-  const stated = readDocument(files, SUMMARY, object);
-  const { ignored_packet_count: ignored } = stated;
+function summaryFaults(stated, results, tasks, settings, isFirstForm) {
   try {
-    count(ignored, "ignored_packet_count");
+    for (const name of unsettledCounts(isFirstForm)) {
+      count(stated[name], name);
+    }
     object(stated.summary, "summary");
   } catch (error) {
     throw fault("shape", { file: SUMMARY, field: error.field, found: error.message });
   }
-  const own = fitnessSummary(results, tasks, suite, ignored);
+  const { suite } = settings;
+  const own = fitnessSummary(results, tasks, { suite, stated, isFirstForm });
+  const faults = [];
   if (tasks.flat().some((counts) => !counts.isExact)) {
     // Over a hundred terms: their number can't be told from a coverage of 4 decimals.
-    own.summary.mean_scent_coverage = stated.summary.mean_scent_coverage;
+    const [low, high] = scentRange(tasks);
+    const { mean_scent_coverage: mean } = stated.summary;
+    const isPossible =
+      typeof mean === "number" && mean >= low && mean <= high && Number(mean.toFixed(6)) === mean;
+    if (isPossible) {
+      own.summary.mean_scent_coverage = mean;
+    }
   }
-  return differenceFaults("summary_differs", SUMMARY, own, stated);
+  if (!settings.ignore_unknown && stated.ignored_packet_count !== 0) {
+    own.ignored_packet_count = 0;
+  }
+  faults.push(...differenceFaults("summary_differs", SUMMARY, own, stated));
+  return faults;
 }
 
 /** Check a fitness bundle's evidence. */
 export async function checkFitness(files, manifest, pause) {
   const { isBrief, faults } = manifestOf(manifest);
+  const stated = readDocument(files, SUMMARY, object);
+  const isFirstForm = stated.schema_version === FIRST_FORM;
   if (isBrief) {
-    readDocument(files, SUMMARY, object);
     return { faults, tasks: null };
   }
   const lines = readLines(files, RESULTS, RESULT);
@@ -193,6 +240,10 @@ export async function checkFitness(files, manifest, pause) {
   const results = lines.map(({ value }) => value);
   const byTask = new Map();
   for (let at = 0; at < results.length; at += 1) {
+    const strange = formFault(results[at], isFirstForm);
+    if (strange !== null) {
+      throw fault("other_form", { file: RESULTS, line: at + 1, field: strange });
+    }
     const { says, counts } = derived(results[at]);
     faults.push(...resultFaults(results[at], says, at + 1));
     const attempts = byTask.get(results[at].task_id) ?? [];
@@ -205,9 +256,8 @@ export async function checkFitness(files, manifest, pause) {
   const attemptsOf = new Map([...byTask].map(([task, attempts]) => [task, attempts.length]));
   faults.push(...debtFaults(files, results, attemptsOf));
   if (!faults.some(({ problem }) => problem === "result_differs")) {
-    faults.push(
-      ...summaryFaults(files, results, [...byTask.values()], manifest.settings.suite),
-    );
+    const tasks = [...byTask.values()];
+    faults.push(...summaryFaults(stated, results, tasks, manifest.settings, isFirstForm));
   }
   return { faults, tasks: results.length };
 }

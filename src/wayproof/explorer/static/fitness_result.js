@@ -3,7 +3,9 @@
 
 import { compareText } from "./records.js";
 import { ratio } from "./shares.js";
-import { count, flag, listOf, object, oneOf, orNull, record, string, within } from "./shape.js";
+import {
+  count, flag, integer, listOf, mapOf, matching, object, oneOf, orNull, record, string, within,
+} from "./shape.js";
 
 /** The ladder, in its order. */
 export const KINDS = ["route_timeout", "route_error", "missing_id", "weak_scent", "forbidden_route"];
@@ -45,12 +47,41 @@ const positive = (value, field) => {
   within(1, Number.MAX_SAFE_INTEGER)(value, field);
 };
 
+/** Refuse numbers that not every reader keeps exactly, at any depth. */
+function safeNumbers(value, field) {
+  if (typeof value === "number") {
+    within(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)(value, field);
+  } else if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach((each) => safeNumbers(each, field));
+  }
+}
+
+/** A packet's error: null, a text, or an object of any keys. */
+function errorOf(value, field) {
+  if (typeof value !== "string") {
+    orNull(object)(value, field);
+    safeNumbers(value, field);
+  }
+}
+
+const indexes = listOf(count);
+const grades = orNull(mapOf(string, integer));
+/** What `wayproof.fitness/2` added to a result, each with its shape. */
+const SECOND_FORM = {
+  literal_ids: strings,
+  relevance: grades,
+  selection_order: indexes,
+  task_sha256: matching(/^[0-9a-f]{64}$/, "64 hex digits"),
+  vacuous: flag,
+};
+export const SECOND_FORM_FIELDS = Object.freeze(Object.keys(SECOND_FORM));
+
 /** The shape of a line of results.jsonl. */
 export const RESULT = record(
   {
     command_used: textOrNull,
     defaulted_fields: strings,
-    error: (value, field) => (typeof value === "string" ? null : orNull(object)(value, field)),
+    error: errorOf,
     expected_artifacts: strings,
     failed_checks: strings,
     family: string,
@@ -78,7 +109,7 @@ export const RESULT = record(
     vacuous_metrics: strings,
     wall_ms: orNull(within(0, Number.MAX_SAFE_INTEGER)),
   },
-  { attempt: positive },
+  { attempt: positive, ...SECOND_FORM },
 );
 
 /** Whether a result knows its first command. */
@@ -125,8 +156,11 @@ export function termCounts({ scent_coverage: coverage, missing_scent_terms: miss
   return counts;
 }
 
-const matches = (wanted, chosen) =>
-  wanted.endsWith("*") ? chosen.startsWith(wanted.slice(0, -1)) : chosen === wanted;
+/** Whether an expected id matches a selected one; `literal` ids are no prefixes. */
+const matches = (wanted, chosen, literal) =>
+  wanted.endsWith("*") && !literal.includes(wanted)
+    ? chosen.startsWith(wanted.slice(0, -1))
+    : chosen === wanted;
 const sortedOnce = (texts) => [...new Set(texts)].sort(compareText);
 const isError = (error) =>
   typeof error === "string" ? error !== "" : error !== null && Object.keys(error).length > 0;
@@ -142,24 +176,52 @@ function failedChecks(result, missing) {
   return KINDS.filter((_, at) => facts[at]);
 }
 
+/** What /2 added, worked out again as far as a result tells. */
+function secondForm(result, vacuous) {
+  const { selected_artifacts: selected, expected_artifacts: expected } = result;
+  const { literal_ids: literal, relevance, selection_order: order } = result;
+  const isUsed = (id) => expected.includes(id) || Object.hasOwn(relevance ?? {}, id);
+  const ranks = selected.map((_, at) => at);
+  const isPermutation =
+    order.length === ranks.length && [...order].sort((a, b) => a - b).every((at, rank) => at === rank);
+  return {
+    literal_ids: sortedOnce(literal.filter((id) => id.endsWith("*") && isUsed(id))),
+    selection_order: isPermutation ? order : ranks,
+    vacuous,
+  };
+}
+
+/** Which fields a result has that its form doesn't, or lacks that its form has. */
+export function formFault(result, isFirstForm) {
+  return SECOND_FORM_FIELDS.find((name) => Object.hasOwn(result, name) === isFirstForm) ?? null;
+}
+
 /**
  * What a result must say, and what the summary takes from it.
  * @returns {{says: object, counts: object}} counts: found, expected, relevant and selected ids
  */
 export function derived(result) {
   const { selected_artifacts: selected, expected_artifacts: expected } = result;
-  const found = expected.filter((wanted) => selected.some((chosen) => matches(wanted, chosen)));
-  const relevant = selected.filter((chosen) => expected.some((wanted) => matches(wanted, chosen)));
+  const literal = result.literal_ids ?? [];
+  const isMatch = (wanted, chosen) => matches(wanted, chosen, literal);
+  const found = expected.filter((wanted) => selected.some((chosen) => isMatch(wanted, chosen)));
+  const relevant = selected.filter((chosen) => expected.some((wanted) => isMatch(wanted, chosen)));
   const missing = expected.filter((wanted) => !found.includes(wanted));
   const failed = failedChecks(result, missing);
   const command = result.first_contact_command ?? "";
   const terms = termCounts(result);
+  const vacuous =
+    failed.length === 0 &&
+    expected.length === 0 &&
+    terms[0] === 0 &&
+    result.forbidden_status === "unscored";
   const says = {
     defaulted_fields: DEFAULTABLE.filter((name) => result.defaulted_fields.includes(name)),
     expected_artifacts: sortedOnce(expected),
     failed_checks: failed,
-    forbidden_first_route_hits: result.forbidden_first_route_hits.filter((each) =>
-      command.includes(each),
+    // A hit needs a command, and a blank text is forbidden by nobody.
+    forbidden_first_route_hits: result.forbidden_first_route_hits.filter(
+      (each) => knowsCommand(result) && !BLANK.test(each) && command.includes(each),
     ),
     forbidden_status: forbiddenStatus(result),
     found_expected_artifacts: found,
@@ -179,6 +241,7 @@ export function derived(result) {
       ...(selected.length === 0 ? ["precision_at_packet"] : []),
     ],
     wall_ms: result.wall_ms === null ? null : Number(result.wall_ms.toFixed(3)),
+    ...(Object.hasOwn(result, "vacuous") ? secondForm(result, vacuous) : {}),
   };
   const counts = {
     found: found.length,
@@ -188,13 +251,20 @@ export function derived(result) {
     missingTerms: result.missing_scent_terms.length,
     terms: terms[0] ?? 0,
     isExact: terms.length === 1,
+    mostTerms: terms[terms.length - 1] ?? 0,
+    passed: Number(failed.length === 0),
+    couldFail: Number(!vacuous),
   };
   return { says, counts };
 }
 
+const ENDS_IN_ATTEMPT = /#[1-9][0-9]*$/;
+
 /** The debts of one result; `numbered` where its task has several attempts. */
 export function debtsOf(result, numbered) {
-  const name = numbered ? `${result.task_id}#${result.attempt ?? 1}` : result.task_id;
+  // In /2 an id that looks as if it ended in an attempt gets its number as well.
+  const isLookalike = Object.hasOwn(result, "vacuous") && ENDS_IN_ATTEMPT.test(result.task_id);
+  const name = numbered || isLookalike ? `${result.task_id}#${result.attempt ?? 1}` : result.task_id;
   const debts = [];
   if (result.sufficiency_failure_kind !== null) {
     debts.push({

@@ -62,6 +62,12 @@ export class Shares {
     return [sum / shared, whole / shared];
   }
 
+  /** The mean to 6 decimals, rounded down: what a gate is held against; null for none. */
+  flooredMean() {
+    const mean = this.mean();
+    return mean === null ? null : Number((mean[0] * 1_000_000n) / mean[1]) / 1_000_000;
+  }
+
   /** The mean to 6 decimals, rounded once and half to even; null when there is none. */
   roundedMean() {
     const mean = this.mean();
