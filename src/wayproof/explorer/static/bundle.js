@@ -3,7 +3,7 @@
 
 import { sha256Hex } from "./sha256.js";
 import { BundleFault, fault } from "./records.js";
-import { MANIFEST, readManifest } from "./manifest.js";
+import { MANIFEST, isSignature, readManifest } from "./manifest.js";
 import { checkRecovery } from "./recovery_bundle.js";
 import { checkFitness } from "./fitness_bundle.js";
 import { readZip } from "./zip.js";
@@ -78,6 +78,8 @@ export async function checkBundle(entries, pause, pins) {
   const manifest = readManifest(files);
   const names = new Set([...Object.keys(manifest.files), ...files.keys()]);
   names.delete(MANIFEST);
+  const signatures = [...files].filter(([name, bytes]) => isSignature(name, bytes)).map(([name]) => name);
+  signatures.forEach((name) => names.delete(name));
   const digests = [...names]
     .sort()
     .map((name) => digestRow(name, files.get(name), Object.hasOwn(manifest.files, name) ? manifest.files[name] : undefined));
@@ -103,6 +105,7 @@ export async function checkBundle(entries, pause, pins) {
     faults,
     deep,
     limits: manifest.limits,
+    signatures,
     resultsSha256: digests.find((row) => row.name === "results.jsonl")?.sha256 ?? null,
   };
 }

@@ -201,6 +201,9 @@ function outcomeParts(outcome, pins) {
     isSound && hasText(`unchecked.${outcome.kind}`)
       ? el("p", { id: "unchecked", class: "note" }, text(`unchecked.${outcome.kind}`))
       : null,
+    outcome.signatures.length === 0
+      ? null
+      : el("p", { class: "note" }, text("checked.signatures"), " ", foreign(outcome.signatures.join(", "))),
     outcome.resultsSha256 === null
       ? null
       : el(

@@ -5,7 +5,16 @@ import { count, listOf, mapOf, matching, object, oneOf, record, string } from ".
 
 export const MANIFEST = "manifest.json";
 
-const FILE_NAME = matching(/^(?!manifest\.json$)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "a file name");
+/** Names that are kept for detached signatures, which are made after the bundle. */
+const SIGNATURE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,117}\.sig\.json$/;
+const SIGNATURE_BYTES = 1 << 20;
+
+/** Whether a file is a detached signature: nothing here checks those. */
+export function isSignature(name, bytes) {
+  return SIGNATURE.test(name) && bytes.length <= SIGNATURE_BYTES;
+}
+
+const FILE_NAME = matching(/^(?!manifest\.json$)(?!.*\.sig\.json$)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "a file name");
 const DIGEST = record({ bytes: count, sha256: matching(/^[0-9a-f]{64}$/, "64 hex digits") });
 const SHAPE = record({
   files: mapOf(FILE_NAME, DIGEST),
