@@ -6,6 +6,7 @@ benchmarks) are small, so they take the strict path at once.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -29,6 +30,11 @@ __all__ = [
     "strict_value",
 ]
 
+MAX_DEPTH = 500
+"""Deepest nesting of lists and objects in a text that is read; the Explorer has the same."""
+_MAX_FOREIGN_DEPTH = MAX_DEPTH // 2
+"""Deepest nesting of a value that a record carries as it stands, with room around it."""
+
 MAX_DOCUMENT_BYTES = 1 << 30
 """A larger document, after decompression, is refused."""
 
@@ -36,19 +42,43 @@ _T = TypeVar("_T")
 
 
 def refuse_unsafe_numbers(value: Any, field: str) -> None:
-    """Refuse numbers that not every JSON reader keeps exactly, at any depth of ``value``."""
-    waiting = [value]
+    """Refuse numbers that not every JSON reader keeps exactly, and nesting without end."""
+    waiting = [(value, 0)]
     while waiting:
-        one = waiting.pop()
+        one, depth = waiting.pop()
+        if depth > _MAX_FOREIGN_DEPTH:
+            raise _too_deep(_MAX_FOREIGN_DEPTH, field)
         if isinstance(one, dict):
-            waiting += one.values()
+            waiting += ((child, depth + 1) for child in one.values())
         elif isinstance(one, list):
-            waiting += one
+            waiting += ((child, depth + 1) for child in one)
         elif isinstance(one, (int, float)) and not abs(one) <= MAX_SAFE_INTEGER:
             raise _beyond(str(one), field)
 
 
 # -- strict reading -------------------------------------------------------------------
+
+
+def _too_deep(most: int, field: str | None = None) -> InputError:
+    return InputError("nested too deeply", field=field, expected=f"at most {most} levels")
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+
+
+def _refuse_deep(text: str) -> None:
+    """Refuse a text whose lists and objects are nested deeper than :data:`MAX_DEPTH`.
+
+    Parsers give up at depths of their own, which depend on what called them: with a limit
+    of ours every reader refuses the same texts.
+    """
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", _STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise _too_deep(MAX_DEPTH)
 
 
 class _Duplicate(Exception):  # noqa: N818 - a signal between two functions of this module
@@ -116,6 +146,7 @@ def strict_value(data: bytes) -> Any:
             found=f"byte 0x{data[error.start]:02x} at offset {error.start}",
             mend="save the file as UTF-8",
         ) from None
+    _refuse_deep(text)
     try:
         value = _strict.decode(text)
     except _Duplicate as duplicate:
@@ -129,7 +160,7 @@ def strict_value(data: bytes) -> Any:
             found=f"{error.msg.removesuffix(' at')} at character {error.pos}",
         ) from None
     except RecursionError:
-        raise InputError("nested too deeply", expected="at most a few hundred levels") from None
+        raise _too_deep(MAX_DEPTH) from None
     surrogate = _surrogate_path(value, "")
     if surrogate is not None:
         raise InputError(

@@ -225,7 +225,7 @@ def test_both_accept_what_is_honest(
         assert pythons_words(tmp_path / "bundle", bundle) is None, name
 
 
-FORGED = {"controls": 500, "client": 500, "scored": 900, "brief": 100}
+FORGED = {"controls": 500, "client": 500}
 
 
 @pytest.mark.slow

@@ -104,6 +104,17 @@ export function strictText(bytes) {
   }
 }
 
+/** Refuse numbers that not every reader keeps exactly, whole or not. */
+function requireSafe(value) {
+  if (typeof value === "number") {
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+      throw new CanonicalError("a number beyond ±(2^53-1)");
+    }
+  } else if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach(requireSafe);
+  }
+}
+
 /**
  * Parse one line and refuse it unless it is its own canonical text.
  *
@@ -118,6 +129,7 @@ export function parseCanonical(line) {
   } catch {
     throw new CanonicalError("not JSON");
   }
+  requireSafe(value);
   if (canonicalText(value) !== line) {
     throw new CanonicalError("not in canonical form");
   }

@@ -47,20 +47,10 @@ const positive = (value, field) => {
   within(1, Number.MAX_SAFE_INTEGER)(value, field);
 };
 
-/** Refuse numbers that not every reader keeps exactly, at any depth. */
-function safeNumbers(value, field) {
-  if (typeof value === "number") {
-    within(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)(value, field);
-  } else if (typeof value === "object" && value !== null) {
-    Object.values(value).forEach((each) => safeNumbers(each, field));
-  }
-}
-
 /** A packet's error: null, a text, or an object of any keys. */
 function errorOf(value, field) {
   if (typeof value !== "string") {
     orNull(object)(value, field);
-    safeNumbers(value, field);
   }
 }
 

@@ -151,7 +151,7 @@ export function readSuite(files, pins = {}) {
   });
   const broken = suiteFault(lines[0].value, grids, pins);
   if (broken !== null) {
-    throw fault(broken.rule, { file: "suite.jsonl", ...broken.place });
+    throw fault(`rule_${broken.rule}`, { check: broken.rule, file: "suite.jsonl", ...broken.place });
   }
   return { header: lines[0].value, grids, scenarios };
 }
