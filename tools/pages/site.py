@@ -76,6 +76,7 @@ SECTIONS = (
                 "How do I watch a recovery, or check a bundle without installing anything?",
             ),
             Page("capture/adding-a-format", "How do I have another agent's logs read?"),
+            Page("capture/data-sets", "How do I score the runs of a public data set?"),
             Page("capture/trec", "How do I score a ranked list, or hand tasks to trec_eval?"),
             Page("recovery/agents", "How do I put my own agent in the controls' place?"),
             Page("recovery/reproducibility", "How do I get the published bytes again?"),
