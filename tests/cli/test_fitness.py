@@ -95,20 +95,44 @@ def test_one_document_is_scored_from_file_or_pipe(tmp_path: Path, wayproof: RunW
 @pytest.mark.parametrize(
     ("options", "status", "lines"),
     [
-        (["--min-sufficient", "0.75"], 0, ["gate pass: min-sufficient: 0.75 (bound: >= 0.75)"]),
-        (["--min-sufficient", "75%"], 0, ["gate pass: min-sufficient: 0.75 (bound: >= 75%)"]),
-        (["--min-sufficient", "0.7501"], 1, ["gate FAIL: min-sufficient: 0.75 (bound: >= 0.7501)"]),
+        (
+            ["--min-sufficient", "0.75"],
+            0,
+            ["gate pass: min-sufficient: 0.75 (bound: >= 0.75); 4 measured, 0 not"],
+        ),
+        (
+            ["--min-sufficient", "75%"],
+            0,
+            ["gate pass: min-sufficient: 0.75 (bound: >= 75%); 4 measured, 0 not"],
+        ),
+        (
+            ["--min-sufficient", "0.7501"],
+            1,
+            ["gate FAIL: min-sufficient: 0.75 (bound: >= 0.7501); 4 measured, 0 not"],
+        ),
         (
             ["--max-debts", "latency=0", "--max-debts", "sufficiency=1"],
             1,
             [
-                "gate FAIL: max-debts latency_debt: 1 (bound: <= 0)",
-                "gate pass: max-debts sufficiency_debt: 1 (bound: <= 1)",
+                "gate FAIL: max-debts latency_debt: 1 (bound: <= 0); 3 measured, 1 not",
+                "gate pass: max-debts sufficiency_debt: 1 (bound: <= 1); 4 measured, 0 not",
             ],
         ),
-        (["--max-p95-ms", "900"], 0, ["gate pass: max-p95-ms: 900 (bound: <= 900)"]),
-        (["--max-p95-ms", "899.5"], 1, ["gate FAIL: max-p95-ms: 900 (bound: <= 899.5)"]),
-        (["--max-unmeasured", "0"], 1, ["gate FAIL: max-unmeasured: 1 (bound: <= 0)"]),
+        (
+            ["--max-p95-ms", "900"],
+            0,
+            ["gate pass: max-p95-ms: 900 (bound: <= 900); 3 measured, 1 not"],
+        ),
+        (
+            ["--max-p95-ms", "899.5"],
+            1,
+            ["gate FAIL: max-p95-ms: 900 (bound: <= 899.5); 3 measured, 1 not"],
+        ),
+        (
+            ["--max-unmeasured", "0"],
+            1,
+            ["gate FAIL: max-unmeasured: 1 (bound: <= 0); 3 measured, 1 not"],
+        ),
         ([], 0, []),
     ],
 )
@@ -253,3 +277,77 @@ def test_exported_cases_score_as_the_cases_do(tmp_path: Path, wayproof: RunWaypr
     assert ran.status == 2
     assert "one task for each id" in ran.err
     assert not (tmp_path / "x").exists()
+
+
+def test_failing_tasks_are_shown_without_a_bundle(tmp_path: Path) -> None:
+    """Whoever only looks sees what to repair; nothing stays behind."""
+    ran = _score(tmp_path)
+    assert re.search(r"^wrong +missing_id +a ", ran.out, re.MULTILINE)
+    assert re.search(r"^slow +fail +900 +100$", ran.out, re.MULTILINE)
+    assert "written:" not in ran.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["packets.jsonl", "tasks.jsonl"]
+    assert "wrong" not in _score(tmp_path, "--summary-only").out
+
+
+def test_a_near_twin_is_pointed_out(tmp_path: Path) -> None:
+    """The id is missing all the same."""
+    packets = [{"task_id": "wrong", "selected_artifacts": ["./a"]}, *PACKETS[:2], PACKETS[3]]
+    ran = _score(tmp_path, packets=packets)
+    assert "near twins of missing ids: 1" in ran.out
+    assert re.search(r"^wrong +a +\./a +a leading \./", ran.out, re.MULTILINE)
+    assert "sufficiency debts: 1" in ran.out
+    document = {"cases": [{"task": TASKS[2], "packet": packets[0]}]}
+    (tmp_path / "b.json").write_text(json.dumps(document))
+    shown = run_wayproof("fitness", "evaluate-benchmark", "--benchmark", tmp_path / "b.json")
+    assert "near twins of missing ids: 1" in shown.out
+
+
+def test_what_could_not_fail_is_said(tmp_path: Path) -> None:
+    """On the terminal of all three commands; the seed's status stays."""
+    tasks = [*TASKS, {"task_id": "v"}, {"task_id": "w", "expected_artifacts": [" "], "why": 1}]
+    packets = [*PACKETS, {"task_id": "v"}, {"task_id": "w"}]
+    ran = _score(tmp_path, tasks=tasks, packets=packets)
+    assert "sufficient 3 of 4 results (6 tasks)" in ran.out
+    assert "vacuous 2 of 6 results: nothing was expected of them" in ran.out
+    assert "task keys passed over: why (1)" in ran.out
+    benchmark = {"cases": [{"task": {"why": 1}, "packet": {}}]}
+    (tmp_path / "b.json").write_text(json.dumps(benchmark))
+    shown = run_wayproof("fitness", "evaluate-benchmark", "--benchmark", tmp_path / "b.json")
+    assert shown.status == 0
+    assert "vacuous 1 of 1 result: nothing was expected" in shown.out
+    assert "sufficient 0 of 0 results (1 task)" in shown.out
+    assert "task keys passed over: why (1)" in shown.out
+    cases = tmp_path / "cases"
+    cases.mkdir()
+    case = {"benchmark": benchmark, "expected_summary": {"task_count": 1, "vacuous_count": 1}}
+    (cases / "c.json").write_text(json.dumps(case))
+    fixtures = run_wayproof("fitness", "evaluate-fixtures", "--input", cases)
+    assert fixtures.status == 0
+    assert "vacuous 1 of 1 result" in fixtures.out
+
+
+def test_swapped_files_are_refused(tmp_path: Path) -> None:
+    """The product once said "sufficient 287 of 287" to tasks and packets swapped."""
+    ran = _score(tmp_path, "--min-sufficient", "0", tasks=PACKETS, packets=TASKS)
+    assert (ran.status, ran.out) == (2, "")
+    assert "--tasks" in ran.err
+    assert "swapped" in ran.err
+
+
+def test_attempts_show_the_share_per_task(tmp_path: Path) -> None:
+    """Nine good attempts of one task are one good task."""
+    tasks = [{"task_id": name, "expected_artifacts": ["x"]} for name in "ab"]
+    packets = [
+        *[{"task_id": "a", "attempt": n, "selected_artifacts": ["x"]} for n in range(1, 10)],
+        {"task_id": "b", "selected_artifacts": ["y"]},
+    ]
+    ran = _score(
+        tmp_path, "--min-sufficient", "0.9", "--min-sufficient-tasks", "60%", tasks=tasks,
+        packets=packets,
+    )  # fmt: skip
+    assert "sufficient 9 of 10 results (2 tasks)" in ran.out
+    assert "sufficient share per task 0.500000 over 2 tasks" in ran.out
+    assert "gate pass: min-sufficient: 0.9 (bound: >= 0.9); 10 measured, 0 not" in ran.out
+    assert "gate FAIL: min-sufficient-tasks: 0.5 (bound: >= 60%); 2 measured, 0 not" in ran.out
+    assert ran.status == 1
+    assert "60 % or 0.6?" in _score(tmp_path, "--min-sufficient", "60").err

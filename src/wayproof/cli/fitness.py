@@ -1,8 +1,10 @@
 """``wayproof fitness``: score captured packets against typed tasks."""
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,7 +133,16 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         "packets of 64 MiB and more)",
     )
     gates = parser.add_argument_group("gates", "exit 1 when one fails, each on a line of its own")
-    gates.add_argument("--min-sufficient", metavar="RATE", help="share of sufficient results")
+    gates.add_argument(
+        "--min-sufficient",
+        metavar="RATE",
+        help="share of sufficient results, of those that could fail",
+    )
+    gates.add_argument(
+        "--min-sufficient-tasks",
+        metavar="RATE",
+        help="the same share, averaged within each task first: each task counts once",
+    )
     gates.add_argument(
         "--max-debts",
         metavar="CLASS=N",
@@ -206,8 +217,17 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
 
         tables.print_suite(result, tables.matrix_of(result["task_results"]))
         tables.print_debts(result["debt_candidates"])
+        tables.print_twins(tables.missed_of(result["task_results"]))
         tables.print_limits()
+        tables.print_unknown_keys(_unknown_keys(document))
     return _status(result)
+
+
+def _unknown_keys(document: dict[str, Any]) -> Counter[str]:
+    """Count the keys of a benchmark document's tasks that scoring doesn't know."""
+    from wayproof.fitness.task import unknown_keys
+
+    return Counter(key for case in document["cases"] for key in unknown_keys(case["task"]))
 
 
 def _evaluate_fixtures(args: argparse.Namespace) -> int:
@@ -241,7 +261,7 @@ def _case_folder(args: argparse.Namespace) -> Path:
 
 
 def _score(args: argparse.Namespace) -> int:
-    from wayproof.evidence.fitness_names import DEBTS_NAME
+    from wayproof.evidence.fitness_names import DEBTS_NAME, RESULTS_NAME
     from wayproof.fitness.gates import check_gates
     from wayproof.fitness.score import ScoreRequest, score
 
@@ -255,24 +275,46 @@ def _score(args: argparse.Namespace) -> int:
         summary_only=args.summary_only,
         require_filled=args.require_filled,
     )
-    with _progress() as progress:
-        record = score(request, args.out, overwrite=args.overwrite, progress=progress)
-    verdicts = check_gates(record["summary"], gates)
-    if args.json:
-        write_json({**record, "gates": [verdict._asdict() for verdict in verdicts]})
-    else:
-        from wayproof.cli import fitness_tables as tables
+    unknown_keys: Counter[str] = Counter()
+    with _place_to_show(args) as place:
+        with _progress() as progress:
+            record = score(
+                request,
+                place,
+                overwrite=args.overwrite,
+                progress=progress,
+                on_unknown_keys=unknown_keys.update,
+            )
+        verdicts = check_gates(record["summary"], gates)
+        if args.json:
+            write_json({**record, "gates": [verdict._asdict() for verdict in verdicts]})
+        else:
+            from wayproof.cli import fitness_tables as tables
 
-        tables.print_suite(record, record["sufficiency_latency_matrix"])
-        if args.out is not None and not args.summary_only:
-            tables.print_debts(tables.debts_from(args.out / DEBTS_NAME))
-        tables.print_limits()
-        tables.print_set_aside(record["ignored_packet_count"])
-        tables.print_written(args.out)
+            tables.print_suite(record, record["sufficiency_latency_matrix"])
+            if place is not None and not args.summary_only:
+                tables.print_debts(tables.debts_from(place / DEBTS_NAME))
+                tables.print_twins(tables.missed_in(place / RESULTS_NAME))
+            tables.print_limits()
+            tables.print_set_aside(record)
+            tables.print_unknown_keys(unknown_keys)
+            tables.print_written(args.out)
     for verdict in verdicts:
         # With --json the verdicts go to stderr, so that stdout stays one document.
         (say if args.json else print)(verdict.line())
     return 1 if _status(record) or not all(verdict.ok for verdict in verdicts) else 0
+
+
+@contextlib.contextmanager
+def _place_to_show(args: argparse.Namespace) -> Iterator[Path | None]:
+    """Give the bundle's place; without one, where a person looks, a place that goes away."""
+    if args.out is not None or args.json or args.summary_only:
+        yield args.out
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="wayproof-") as folder:
+        yield Path(folder) / "shown"
 
 
 def _default_processes(packets: Path) -> int:
@@ -300,6 +342,9 @@ def _gates(args: argparse.Namespace) -> "list[Gate]":
     gates = []
     if args.min_sufficient is not None:
         gates.append(Gate("min-sufficient", parse_rate(args.min_sufficient), args.min_sufficient))
+    if args.min_sufficient_tasks is not None:
+        rate = parse_rate(args.min_sufficient_tasks, "min_sufficient_tasks")
+        gates.append(Gate("min-sufficient-tasks", rate, args.min_sufficient_tasks))
     gates += [_debt_gate(text) for text in args.max_debts]
     if args.max_p95_ms is not None:
         gates.append(Gate("max-p95-ms", _bound("--max-p95-ms", args.max_p95_ms), args.max_p95_ms))

@@ -3,6 +3,7 @@
 import heapq
 import itertools
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,16 @@ from rich.text import Text
 from wayproof.evidence.fitness_names import FAILURE_KINDS, LIMITS_LINE
 from wayproof.text import clip, harmless
 
-__all__ = ["debts_from", "matrix_of", "print_cases", "print_debts", "print_suite"]
+__all__ = [
+    "debts_from",
+    "matrix_of",
+    "missed_in",
+    "missed_of",
+    "print_cases",
+    "print_debts",
+    "print_suite",
+    "print_twins",
+]
 
 _QUEUE_TOP = 5
 _MIN_COLUMNS = 100
@@ -64,10 +74,8 @@ def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> No
     columns = [sum(cells[name] for cells in matrix.values()) for name in _COLUMNS]
     table.add_row("all", *(str(count) for count in columns), str(sum(columns)), style="bold")
     console.print(table)
-    console.print(
-        f"sufficient {summary['sufficiency_pass_count']} of {summary['task_count']}"
-        f" results ({_counted(summary['distinct_task_count'], 'task')})"
-    )
+    for line in _share_lines(summary):
+        console.print(line)
     for label, name in (
         ("recall", "mean_recall_at_packet"),
         ("precision", "mean_precision_at_packet"),
@@ -86,6 +94,67 @@ def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> No
     if summary["first_contact_unknown_count"]:
         unknown = _counted(summary["first_contact_unknown_count"], "result")
         console.print(f"first command unknown in {unknown}")
+
+
+def _share_lines(summary: dict[str, Any]) -> Iterator[str]:
+    """Say the share of sufficient results, over how many, and what is in no share."""
+    vacuous_count = summary["vacuous_count"]
+    sufficient_count = summary["sufficiency_pass_count"] - vacuous_count
+    yield (
+        f"sufficient {sufficient_count} of {summary['task_count'] - vacuous_count}"
+        f" results ({_counted(summary['distinct_task_count'], 'task')})"
+    )
+    if vacuous_count:
+        yield (
+            f"vacuous {vacuous_count} of {_counted(summary['task_count'], 'result')}: nothing was "
+            "expected of them, so they could not fail and are in no share"
+        )
+    if summary["distinct_task_count"] != summary["task_count"]:
+        mean, denominator = summary["mean_sufficiency"], summary["mean_sufficiency_denominator"]
+        shown = "—" if mean is None else f"{mean:.6f}"
+        yield f"sufficient share per task {shown} over {_counted(denominator, 'task')}"
+
+
+class Missed(msgspec.Struct, frozen=True):
+    """What is needed of a result to look for near twins of the ids that it misses."""
+
+    task_id: str
+    missing_expected_artifacts: list[str]
+    selected_artifacts: list[str]
+
+
+def missed_in(path: Path) -> Iterator[Missed]:
+    """Read from a bundle's results those that miss an id."""
+    decode = msgspec.json.Decoder(Missed).decode
+    with path.open("rb") as file:
+        for line in file:
+            if b'"missing_id"' in line:
+                yield decode(line)
+
+
+def missed_of(results: Iterable[dict[str, Any]]) -> Iterator[Missed]:
+    """Take from results in memory those that miss an id."""
+    for result in results:
+        if result["missing_expected_artifacts"]:
+            yield msgspec.convert(result, Missed)
+
+
+def print_twins(results: Iterable[Missed]) -> None:
+    """Point out selected ids that differ from a missing one in spelling alone."""
+    from wayproof.fitness.twins import near_twins
+
+    shown: list[tuple[str, ...]] = []
+    count = 0
+    for result in results:
+        for twin in near_twins(result.missing_expected_artifacts, result.selected_artifacts):
+            count += 1
+            if len(shown) < _QUEUE_TOP:
+                differ_by = ", ".join(twin.differ_by)
+                shown.append((result.task_id, twin.missing, twin.selected, differ_by))
+    if count:
+        title = f"near twins of missing ids: {count} (ids are compared literally)"
+        headings = ("task", "missing", "selected", "they differ by")
+        _print_queue(_console(), title, headings, shown, count)
 
 
 def debts_from(path: Path) -> Iterator[dict[str, Any]]:
@@ -179,6 +248,12 @@ def print_cases(result: dict[str, Any]) -> None:
         console.print(Text.assemble("met    " if met else "UNMET  ", _safe(case["case_id"])))
         if met:
             _print_case_axes(console, case["result"])
+        summary = case["result"]["summary"]
+        if summary["vacuous_count"]:
+            console.print(
+                f"         vacuous {summary['vacuous_count']} of "
+                f"{_counted(summary['task_count'], 'result')}: nothing was expected of them"
+            )
         for line in _failed_lines(case):
             console.print(Text("         ").append_text(_safe(line, 200)))
     verdict = f"{result['passed_case_count']} of {result['case_count']} cases met"
@@ -230,10 +305,26 @@ def print_limits() -> None:
     console.print(Text(f"limits: {LIMITS_LINE}", style="dim"))
 
 
-def print_set_aside(count: int) -> None:
-    """Say how many packets had no task, where there were any."""
-    if count:
-        _console().print(f"set aside: {_counted(count, 'packet')} without task (--ignore-unknown)")
+def print_set_aside(record: dict[str, Any]) -> None:
+    """Say how many packets had no task, and how many tasks were drafts, where there were any."""
+    ignored_count, draft_count = record["ignored_packet_count"], record["draft_task_count"]
+    if ignored_count:
+        without = _counted(ignored_count, "packet")
+        _console().print(f"set aside: {without} without task (--ignore-unknown)")
+    if draft_count:
+        packets = _counted(record["draft_packet_count"], "packet")
+        _console().print(
+            f"set aside: {_counted(draft_count, 'unfilled draft')} among the tasks, with {packets}"
+        )
+
+
+def print_unknown_keys(counts: Counter[str]) -> None:
+    """Name the task keys that were passed over, with how many tasks carry each."""
+    if counts:
+        shown = [f"{harmless(clip(key, 40))} ({n})" for key, n in counts.most_common(_QUEUE_TOP)]
+        rest = len(counts) - len(shown)
+        more = f" and {rest} more" if rest else ""
+        _console().print(Text(f"task keys passed over: {', '.join(shown)}{more}", style="dim"))
 
 
 def print_written(out: Path | None) -> None:

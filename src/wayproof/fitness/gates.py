@@ -1,14 +1,25 @@
-"""Gates for continuous integration: bounds that a summary has to keep."""
+"""Gates for continuous integration: bounds that a summary has to keep.
+
+Every gate says over how many it speaks, and one that has nothing to speak of fails: what
+could not fail is in no share, and what nobody measured is not fast.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from wayproof.errors import InputError
 
-__all__ = ["Gate", "GateVerdict", "check_gates", "parse_rate"]
+__all__ = ["SHARE_GATES", "Gate", "GateVerdict", "check_gates", "parse_rate"]
 
-GateName = Literal["min-sufficient", "max-debts", "max-p95-ms", "max-unmeasured"]
+GateName = Literal[
+    "min-sufficient", "min-sufficient-tasks", "max-debts", "max-p95-ms", "max-unmeasured"
+]
+
+SHARE_GATES: Final = ("min-sufficient", "min-sufficient-tasks")
+"""Gates with a lower bound on a share; all others have an upper bound on a number."""
+
+_MILLION: Final = 10**6
 
 
 class Gate(NamedTuple):
@@ -21,36 +32,57 @@ class Gate(NamedTuple):
 
 
 class GateVerdict(NamedTuple):
-    """A gate with the value it was held against; None when there was nothing to measure."""
+    """A gate with the value it was held against; None when there was nothing to measure.
+
+    ``measured_count`` says over how many results (or tasks) the value speaks, and
+    ``unmeasured_count`` how many were left out: nobody measured them, or they could not
+    fail.
+    """
 
     name: str
     value: int | float | None
     bound: str
     ok: bool
+    measured_count: int
+    unmeasured_count: int
 
     def line(self) -> str:
         """Say the verdict on one line."""
-        relation = ">=" if self.name == "min-sufficient" else "<="
+        relation = ">=" if self.name in SHARE_GATES else "<="
         value = "nothing measured" if self.value is None else str(self.value)
         verdict = "pass" if self.ok else "FAIL"
-        return f"gate {verdict}: {self.name}: {value} (bound: {relation} {self.bound})"
+        return (
+            f"gate {verdict}: {self.name}: {value} (bound: {relation} {self.bound}); "
+            f"{self.measured_count} measured, {self.unmeasured_count} not"
+        )
 
 
-def parse_rate(text: str) -> Fraction:
-    """Read a rate such as ``0.9``, ``9/10`` or ``90%`` exactly; it must lie in [0, 1]."""
+def parse_rate(text: str, setting: str = "min_sufficient") -> Fraction:
+    """Read a rate such as ``0.9``, ``9/10`` or ``90%`` exactly; it must lie in [0, 1].
+
+    Raises
+    ------
+    InputError
+        For anything else; ``60`` is asked about: 60 % or 0.6?
+    """
     try:
         rate = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
         rate = Fraction(-1)
     if not 0 <= rate <= 1:
+        is_percent = 1 < rate <= 100 and "/" not in text and not text.endswith("%")
         raise InputError(
-            "not a rate", setting="min_sufficient", expected="a number from 0 to 1", found=text
+            "not a rate",
+            setting=setting,
+            expected="a number from 0 to 1, or a percentage",
+            found=text or '""',
+            mend=f"{text} % or {float(rate / 100):g}?" if is_percent else None,
         )
     return rate
 
 
 def check_gates(summary: dict[str, Any], gates: Sequence[Gate]) -> list[GateVerdict]:
-    """Hold a summary against gates. A rate or percentile of nothing fails its gate.
+    """Hold a summary against gates. A gate that has nothing to speak of fails.
 
     Percentiles are over measured times: a route that was cut off without a wall time is
     outside them, and is caught by a bound on latency debts.
@@ -59,18 +91,31 @@ def check_gates(summary: dict[str, Any], gates: Sequence[Gate]) -> list[GateVerd
 
 
 def _check(summary: dict[str, Any], gate: Gate) -> GateVerdict:
+    count, vacuous_count = summary["task_count"], summary["vacuous_count"]
+    could_fail_count = count - vacuous_count
+    timed_count = count - summary["latency_unmeasured_count"]
     if gate.name == "min-sufficient":
-        count = summary["task_count"]
-        rate = Fraction(summary["sufficiency_pass_count"], count) if count else None
+        sufficient_count = summary["sufficiency_pass_count"] - vacuous_count
+        rate = Fraction(sufficient_count, could_fail_count) if could_fail_count else None
         ok = rate is not None and rate >= gate.bound
-        return GateVerdict(gate.name, None if rate is None else float(rate), gate.shown, ok=ok)
+        shown = None if rate is None else float(rate)
+        return GateVerdict(gate.name, shown, gate.shown, ok, could_fail_count, vacuous_count)
+    if gate.name == "min-sufficient-tasks":
+        mean, task_count = summary["mean_sufficiency"], summary["mean_sufficiency_denominator"]
+        # The mean was rounded down to 6 decimals, and so is the bound.
+        ok = mean is not None and round(mean * _MILLION) >= gate.bound * _MILLION // 1
+        left_out_count = summary["distinct_task_count"] - task_count
+        return GateVerdict(gate.name, mean, gate.shown, ok, task_count, left_out_count)
     name: str = gate.name
     if gate.debt_class is not None:
         name = f"{gate.name} {gate.debt_class}"
     value = summary[_FIELDS[gate.debt_class or gate.name]]
-    return GateVerdict(
-        name, value, gate.shown, ok=value is not None and Fraction(value) <= gate.bound
-    )
+    measured_count = could_fail_count if gate.debt_class == "sufficiency_debt" else timed_count
+    has_any = count > 0 if gate.name == "max-unmeasured" else measured_count > 0
+    if not has_any:
+        value = None
+    ok = value is not None and Fraction(value) <= gate.bound
+    return GateVerdict(name, value, gate.shown, ok, measured_count, count - measured_count)
 
 
 _FIELDS = {

@@ -16,7 +16,8 @@ any number of them and for any order of the input lines.
 import gc
 import itertools
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -221,6 +222,7 @@ def score(
     progress: Progress = no_progress,
     executor: Executor | None = None,
     first_form: bool = False,
+    on_unknown_keys: Callable[[Counter[str]], None] | None = None,
 ) -> dict[str, Any]:
     """Score a packets file against a tasks file.
 
@@ -243,6 +245,8 @@ def score(
         need a disk that all of them see. None: processes of this machine.
     first_form
         Write what ``wayproof.fitness/1`` did, to check a bundle of it.
+    on_unknown_keys
+        Called with how many tasks carry each key that scoring doesn't know.
 
     Returns
     -------
@@ -259,7 +263,7 @@ def score(
         raise InputError("tasks and packets can't both come from standard input")
     with ExitStack() as stack:
         stack.enter_context(_no_garbage_collection())
-        how = _How(progress, executor, first_form)
+        how = _How(progress, executor, first_form, on_unknown_keys)
         if out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-")))
             brief = msgspec.structs.replace(request, summary_only=True)
@@ -289,6 +293,7 @@ class _How(NamedTuple):
     progress: Progress
     executor: Executor | None
     first_form: bool
+    on_unknown_keys: Callable[[Counter[str]], None] | None
 
 
 class _Outcome(NamedTuple):
@@ -302,6 +307,8 @@ def _score_inputs(
     tasks = plain_file(request.tasks, scratch / "tasks.copy")
     index = index_tasks(tasks, first_form=how.first_form)
     _refuse_drafts(request, index, tasks)
+    if how.on_unknown_keys is not None:
+        how.on_unknown_keys(index.unknown_keys)
     packets = plain_file(request.packets, scratch / "packets.copy")
     job = Job(
         packets=packets.path,
