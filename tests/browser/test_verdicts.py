@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.browser.forger import Files, forge, read_files
+from forger import Files, forge, read_files
 
 from wayproof.cli import main
 from wayproof.web.join import join_modules
