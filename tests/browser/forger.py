@@ -218,6 +218,13 @@ def _with(data: bytes, change: Callable[[Any], None]) -> bytes:
         return data  # what can't be read can't be mended
 
 
+def _setter(name: str, value: str) -> Callable[[Any], None]:
+    def change(record: Any) -> None:
+        record[name] = value
+
+    return change
+
+
 def mended(files: Files) -> Files:
     """Make every digest agree with the bytes that it stands for."""
     files = dict(files)
@@ -226,15 +233,11 @@ def mended(files: Files) -> Files:
         for at, trace in enumerate(files["traces.jsonl"].splitlines()[: len(lines)]):
             digest = sha256(trace)
             if digest.encode() not in lines[at]:
-                lines[at] = _with(
-                    lines[at], lambda result, digest=digest: result.update(trace_sha256=digest)
-                ).removesuffix(b"\n")
+                lines[at] = _with(lines[at], _setter("trace_sha256", digest)).removesuffix(b"\n")
                 files["results.jsonl"] = b"".join(line + b"\n" for line in lines)
         digest = sha256(files["results.jsonl"])
         if digest.encode() not in files["summary.json"]:
-            files["summary.json"] = _with(
-                files["summary.json"], lambda summary: summary.update(results_sha256=digest)
-            )
+            files["summary.json"] = _with(files["summary.json"], _setter("results_sha256", digest))
 
     def mend(manifest: Any) -> None:
         for name in manifest["files"]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forger import Files, forge, read_files
 
+from browser.forger import Files, forge, read_files
 from wayproof.cli import main
 from wayproof.web.join import join_modules
 from wayproof.web.page import source_text
@@ -171,7 +171,8 @@ TERMS = ("cold", "Stra\u00dfe", "index", "\u0130", "x")
 
 def odd_inputs(draw: random.Random) -> tuple[list[Any], list[Any]]:
     """Return tasks and packets with every odd thing that scoring takes."""
-    tasks, packets = [], []
+    tasks: list[Any] = []
+    packets: list[Any] = []
     for number in range(14):
         task: dict[str, Any] = {
             "task_id": draw.choice(("t", "\u00e9", "\U0001f600", "z#2")) + f"{number}",
