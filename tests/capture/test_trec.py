@@ -418,6 +418,7 @@ def test_other_columns_are_read(name: str, files: Files, importing: Importing) -
     said = ["--run", run] if name in UNSORTED else [run]
     imported = importing(*said, qrels)
     assert imported.status == 0
+    assert "{" not in imported.said
     assert imported.tasks["t1"]["expected_artifacts"] == ["a.py", "b.py"]
     assert imported.packets["t1"]["selected_artifacts"][0] == "a.py"
     assert imported.packets["t1"]["source"]["format"] == "trec-run"
@@ -485,6 +486,26 @@ def test_a_star_in_trec_is_a_star(files: Files, importing: Importing, tmp_path: 
     again = tmp_path / "again"
     assert main(["trec", "export", str(tmp_path / "tasks.out"), "--out", str(again)]) == 0
     assert again.read_text() == "t1 0 src/* 1\nt1 0 docs/a.md 1\nt1 0 b/* 0\n"
+
+
+def test_a_star_stays_a_star_to_verify(
+    files: Files, importing: Importing, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Scoring, the bundle and its check all take the id for itself: recall is a half."""
+    run = "t1 Q0 src/other.py 1 3 r\nt1 Q0 docs/a.md 2 2 r\n"
+    assert importing(*files(qrels="t1 0 src/* 1\nt1 0 docs/a.md 1\n", run=run)).status == 0
+    inputs = ["--tasks", str(tmp_path / "tasks.out"), "--packets", str(tmp_path / "packets.out")]
+    bundle = tmp_path / "bundle"
+    assert main(["fitness", "score", *inputs, "--out", str(bundle)]) == 0
+    (result,) = _written(bundle / "results.jsonl")
+    assert result["recall_at_packet"] == 0.5
+    assert result["missing_expected_artifacts"] == ["src/*"]
+    assert main(["verify", str(bundle)]) == 0
+    assert main(["verify", str(bundle), *inputs]) == 0
+    capsys.readouterr()
+    changed = result | {"literal_ids": []}
+    (bundle / "results.jsonl").write_text(json.dumps(changed) + "\n")
+    assert main(["verify", str(bundle)]) == 3
 
 
 def test_export_keeps_every_expectation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

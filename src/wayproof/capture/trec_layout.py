@@ -111,7 +111,7 @@ def _placed(one: _Open, left_open: Role | None) -> Placed:
         return Placed(one.source, "run", RUN, "an empty file: read as a run that found nothing")
     role = left_open or "run"
     layout = one.layouts[role]
-    return Placed(one.source, role, layout, f"{one.why}: read as {layout.title} ({_MEND})")
+    return Placed(one.source, role, layout, f"{one.why}: read as {layout.title}")
 
 
 def _said(one: _Open, role: Role | None) -> _Open:

@@ -14,7 +14,7 @@ from wayproof.capture.lines import Problems, Source
 from wayproof.capture.matching import match
 from wayproof.capture.output import json_line, write_whole
 from wayproof.capture.sessions import Sessions
-from wayproof.capture.trec import RankedTopic, read_qrels, read_run, task_from_judgments
+from wayproof.capture.trec import RUN, RankedTopic, read_qrels, read_run, task_from_judgments
 from wayproof.capture.trec_export import qrels_lines, run_lines, selected_ids
 from wayproof.capture.trec_layout import Placed, Role, place
 from wayproof.cli.capture_places import check_places
@@ -162,7 +162,9 @@ def _notes(
     """Yield what a reader of the scores must know."""
     for one in placed:
         if one.assumed is not None:
-            yield f"{one.source.name}: {one.assumed}"
+            other = "run" if one.role == "qrels" else "qrels"
+            or_else = "" if one.layout is RUN else f" (if it is not: --{other} FILE)"
+            yield f"{one.source.name}: {one.assumed}{or_else}"
     nothing = [one["task_id"] for one in tasks if not one["expected_artifacts"]]
     if nothing:
         yield (
