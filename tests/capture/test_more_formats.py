@@ -15,7 +15,7 @@ from wayproof.capture.adapter import head_of
 from wayproof.capture.foreign import FOREIGN, refuse_foreign
 from wayproof.capture.lines import Source
 from wayproof.capture.registry import detect
-from wayproof.capture.session import Call, Result, Usage
+from wayproof.capture.session import Call, Prompt, Result, Usage
 from wayproof.cli import main
 
 
@@ -126,6 +126,25 @@ def test_copilot_live_branch_and_agent() -> None:
     assert packet["selected_artifacts"] == ["src/label.py"]
 
 
+def test_copilot_what_no_person_asked(write_log: WriteLog) -> None:
+    """A skill's text and a continuation are no prompts; a call of the user's own is no call."""
+
+    def event(second: int, kind: str, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "timestamp": f"2026-06-22T10:00:{second:02}Z"}
+
+    events = events_of(write_log(
+        event(0, "session.start", sessionId="s", copilotVersion="1.0.77"),
+        event(1, "user.message", content="The house has rules.", source="skill-house"),
+        event(2, "user.message", content="Look"),
+        event(3, "user.message", content="Go on.", isAutopilotContinuation=True),
+        event(4, "tool.user_requested", toolCallId="u", toolName="bash"),
+        event(5, "tool.execution_start", toolCallId="u", toolName="bash", arguments={}),
+        event(6, "tool.execution_complete", toolCallId="u", success=True),
+    ))  # fmt: skip
+    assert [one.text for one in events if isinstance(one, Prompt)] == ["Look"]
+    assert len(events) == 1
+
+
 def test_copilot_refusal_and_exit_status(write_log: WriteLog) -> None:
     """A denied call is no error; a shell's exit status stands in a block or in the text."""
 
@@ -175,6 +194,10 @@ def test_opencode_export() -> None:
     assert not [one for one in packet["selected_artifacts"] if "undone" in one or "secret" in one]
     assert packet["source"]["agent_version"] == "1.2.5"
     assert packet["cut_reason"] == "answer"
+    assert not any("other.py" in one for one in packet["answer_artifacts"])
+    prompts = [one.text for one in events_of(FIXTURES / "opencode/export.json")
+               if isinstance(one, Prompt)]  # fmt: skip
+    assert prompts == ["Where are labels printed?"]
 
 
 def test_opencode_undo_within_a_message(tmp_path: Path) -> None:
@@ -235,6 +258,30 @@ def test_requests_that_grow_are_one_conversation() -> None:
     for key in ("first_contact_command", "selected_artifacts", "navigation_calls", "cut_reason"):
         assert grown[key] == whole[key]
     assert other["selected_artifacts"] == ["b.py"]
+
+
+def test_results_of_one_id_go_to_the_latest_message(write_log: WriteLog) -> None:
+    """In the order of its calls; a call that an earlier message left open stays open."""
+
+    def ask(*paths: str) -> dict[str, Any]:
+        calls = [
+            {"id": "c", "type": "function",
+             "function": {"name": "read_file", "arguments": json.dumps({"path": path})}}
+            for path in paths
+        ]  # fmt: skip
+        return {"role": "assistant", "content": None, "tool_calls": calls}
+
+    log = write_log(
+        {"role": "user", "content": "Look"},
+        ask("a.py"),
+        ask("b.py", "c.py"),
+        {"role": "tool", "tool_call_id": "c", "content": "first"},
+        {"role": "tool", "tool_call_id": "c", "content": "second"},
+    )
+    events = events_of(log)
+    names = {one.call_id: one.arguments for one in events if isinstance(one, Call)}
+    ended = [(names[one.call_id], one.body) for one in events if isinstance(one, Result)]
+    assert ended == [({"path": "b.py"}, "first"), ({"path": "c.py"}, "second")]
 
 
 def test_messages_without_calls_are_no_route(tmp_path: Path) -> None:

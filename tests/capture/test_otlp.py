@@ -1,5 +1,6 @@
 """OTLP/JSON spans of the GenAI semantic conventions."""
 
+import json
 from typing import Any
 
 import pytest
@@ -249,16 +250,12 @@ def test_a_terminal_by_its_visual_studio_name(write_log: WriteLog) -> None:
 
 def test_a_list_of_requests(write_log: WriteLog) -> None:
     """Some writers put requests into one JSON list."""
-    import json
-
     first = _span("read_a", startTimeUnixNano="1000", endTimeUnixNano="2000")
     path = write_log(json.dumps([_request(first)], indent=1))
     assert packet_of(path)["first_contact_command"] == 'read_a {"path":"a.py"}'
 
 
 def _spoken(operation: str, start: int, end: int, *parts: dict[str, Any]) -> dict[str, Any]:
-    import json
-
     messages = json.dumps([{"role": "assistant", "parts": list(parts)}])
     pairs = {
         "gen_ai.operation.name": operation,
@@ -361,3 +358,24 @@ def test_a_call_with_a_span_is_not_counted_twice(write_log: WriteLog) -> None:
         _with(first, startTimeUnixNano="1000000000", endTimeUnixNano="2000000000"), tool
     ))  # fmt: skip
     assert len([one for one in events_of(path) if isinstance(one, Call)]) == 1
+
+
+def test_results_told_before_are_not_told_again(write_log: WriteLog) -> None:
+    """Every request repeats the history: only what stands behind the last answer is new."""
+
+    def chat(number: int, *said: str) -> dict[str, Any]:
+        messages: list[dict[str, Any]] = []
+        for text in said:
+            part = {"type": "tool_call_response", "id": "1", "response": text}
+            messages += [{"role": "assistant", "parts": []}, {"role": "tool", "parts": [part]}]
+        call = {"type": "tool_call", "id": "1", "name": "read_file", "arguments": {"n": number}}
+        return _with(
+            {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(messages),
+             "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [call]}])},
+            spanId=f"s{number}", startTimeUnixNano=f"{number}000", endTimeUnixNano=f"{number}500",
+        )  # fmt: skip
+
+    events = events_of(write_log(_request(chat(1), chat(2, "one"), chat(3, "one", "two"))))
+    numbers = {one.call_id: one.arguments for one in events if isinstance(one, Call)}
+    ended = [(numbers[one.call_id], one.body) for one in events if isinstance(one, Result)]
+    assert ended == [({"n": 1}, "one"), ({"n": 2}, "two")]

@@ -296,6 +296,23 @@ def test_all_unreadable_lines_are_named_at_once(files: Files, importing: Importi
     assert "4 lines can't be read" in stopped.said
 
 
+def test_a_topic_of_bad_lines_alone_is_no_task(files: Files, importing: Importing) -> None:
+    """Nothing of it could be read: it is counted, and no task pretends to know it."""
+    paths = files(qrels="t1 0 a.py 1\nt1 0 b.py 1\nt2 0 c.py high\n", run=RUN)
+    imported = importing(*paths, "--skip-bad-lines")
+    assert imported.status == 0
+    assert list(imported.tasks) == ["t1"]
+    assert "; 1 bad line\n" in imported.said
+
+
+def test_prose_with_one_good_line_is_no_qrels(files: Files, importing: Importing) -> None:
+    """What most lines are not is not read, whatever flag is given."""
+    (path,) = files(notes="These are my notes of today\nnothing to see in here\nt1 0 a.py 1\n\nx\n")
+    refused = importing(path, "--skip-bad-lines")
+    assert refused.status == 2
+    assert "neither qrels nor a run" in refused.said
+
+
 def test_a_header_line_is_called_one(files: Files, importing: Importing) -> None:
     """qrels have no header; that it is one is said, with its line."""
     stopped = importing(*files(qrels="topic iter docid rel\nt1 0 a.py 1\n", run=RUN))
@@ -429,6 +446,7 @@ AMBIGUOUS = [
     ('{"t1": {"a.py": 1}}', '{"t1": {"a.py": 1}}'),
     ('{"t1": {"a.py": 1.0}}',),
     ("t1\ta.py\t1\nt1\tb.py\t2\n",),
+    ("t1\ta.py\t1\n", "t1\ta.py\t1\n", RUN),
 ]
 
 

@@ -1,8 +1,9 @@
 """Plain message lists: OpenAI's chat completions and responses, Anthropic's messages.
 
 One JSON list, an object with ``messages`` (or ``input``), a message a line, or one such
-list or object a line. Calls and results are paired by id, each result with the last call of
-its id that has none, since some models begin their ids anew every turn. A line whose
+list or object a line. Calls and results are paired by id. Some models begin their ids anew
+every turn, so a result belongs to the calls of the latest message that has its id, in their
+order. A line whose
 messages begin with all those of the line before goes on with its conversation: that is how
 logs of requests grow.
 """
@@ -174,7 +175,8 @@ class _Reader:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._messages = 0
-        self._open: dict[str, list[str]] = {}
+        self._calls = 0
+        self._open: dict[str, tuple[int, list[str]]] = {}
 
     def take(self, line: int, message: Mapping[str, Any]) -> None:
         """Take one message, or one item of a response."""
@@ -237,8 +239,12 @@ class _Reader:
         arguments: Mapping[str, Any] | str | None,
         at: float | None,
     ) -> None:
-        call_id = f"{self._messages}.{sum(map(len, self._open.values()))}:{name}"
-        self._open.setdefault(name, []).append(call_id)
+        self._calls += 1
+        call_id = f"{self._calls}:{name}"
+        asked_in, waiting = self._open.get(name, (0, []))
+        if asked_in != self._messages:
+            waiting = []
+        self._open[name] = self._messages, [*waiting, call_id]
         self._session.feed(
             Call(
                 call_id=call_id,
@@ -250,7 +256,7 @@ class _Reader:
         )
 
     def _result(self, line: int, name: str, body: str, outcome: Outcome, at: float | None) -> None:
-        waiting = self._open.get(name)
+        _, waiting = self._open.get(name, (0, []))
         if waiting:
             call_id = waiting.pop(0)
             self._session.feed(
