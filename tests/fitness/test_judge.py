@@ -11,7 +11,12 @@ from hypothesis import example, given, settings
 
 from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError
-from wayproof.fitness import NavigationFitnessTask, evaluate_task, task_from_mapping
+from wayproof.fitness import (
+    NavigationFitnessTask,
+    evaluate_benchmark,
+    evaluate_task,
+    task_from_mapping,
+)
 
 
 @settings(max_examples=600)
@@ -148,3 +153,43 @@ def test_results_do_not_depend_on_who_holds_the_task() -> None:
     result = evaluate_task(task, {"selected_artifacts": ["a"]})
     assert result["recall_at_packet"] == 1
     assert [name for name in result["defaulted_fields"] if not name.startswith("packet.")] == []
+
+
+class _Text(str):
+    __slots__ = ()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """Values are taken for what they are, whatever class a notebook gave them."""
+    numpy = pytest.importorskip("numpy")
+    task = {
+        "task_id": numpy.str_("t"),
+        "expected_artifacts": numpy.array(["a", "b"]),
+        "latency_budget_ms": numpy.int64(5),
+        _Text("relevance"): {_Text("a"): numpy.int32(2)},
+    }
+    packet = {
+        "wall_ms": numpy.float32(4.5),
+        "timed_out": numpy.bool_(False),
+        "selected_artifacts": ("b", _Text("a")),
+        "selected_rows": [{"artifact_ids": {"d", "c"}}],
+    }
+    plain_task = {
+        "task_id": "t",
+        "expected_artifacts": ["a", "b"],
+        "latency_budget_ms": 5,
+        "relevance": {"a": 2},
+    }
+    plain_packet = {
+        "wall_ms": 4.5,
+        "timed_out": False,
+        "selected_artifacts": ["b", "a"],
+        "selected_rows": [{"artifact_ids": ["c", "d"]}],
+    }
+    expected = evaluate_task(plain_task, plain_packet)
+    assert evaluate_task(task, packet) == expected
+    document = {"cases": [{"task": task, "packet": packet}]}
+    assert evaluate_benchmark(document)["task_results"] == [expected]
+    for value in (numpy.float64(5), numpy.bool_(True), numpy.array([5]), numpy.str_("5")):
+        with pytest.raises(InputError, match="latency_budget_ms"):
+            evaluate_task({"latency_budget_ms": value}, {})

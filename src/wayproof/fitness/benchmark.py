@@ -11,8 +11,9 @@ from wayproof.fitness.aggregate import Shape, SuiteTotals, percentile_of, shape_
 from wayproof.fitness.debts import debts_of
 from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import NO_PACKET, packet_of
+from wayproof.fitness.plain import plain_object
 from wayproof.fitness.task import need_of, task_line
-from wayproof.strict_json import convert_typed, plain_mapping
+from wayproof.strict_json import convert_typed
 
 __all__ = ["DEFAULT_SUITE", "Benchmark", "evaluate_benchmark"]
 
@@ -70,7 +71,7 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
         Naming the case and field that can't be used, or both cases that share a
         ``task_id`` without different ``attempt`` values.
     """
-    document = convert_typed(plain_mapping(benchmark, "benchmark"), Benchmark)
+    document = convert_typed(plain_object(benchmark, "benchmark"), Benchmark)
     results: list[TaskResult] = []
     shapes: dict[object, list[Shape]] = {}
     route_codes: dict[str, int] = {}

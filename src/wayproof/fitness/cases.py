@@ -9,7 +9,8 @@ import msgspec
 
 from wayproof.errors import InputError
 from wayproof.fitness.benchmark import evaluate_benchmark
-from wayproof.strict_json import convert_typed, plain_mapping, read_document
+from wayproof.fitness.plain import plain_object
+from wayproof.strict_json import convert_typed, read_document
 from wayproof.text import quoted
 
 __all__ = ["CaseFile", "builtin_case_dir", "evaluate_case", "evaluate_fixture_dir", "export_cases"]
@@ -66,7 +67,7 @@ def evaluate_case(
         ``expectation_met``, ``summary_checks`` and ``task_checks`` (each with
         ``expected``, ``observed``, ``ok``), and the suite ``result``.
     """
-    document = convert_typed(plain_mapping(case, "case"), CaseFile)
+    document = convert_typed(plain_object(case, "case"), CaseFile)
     _refuse_misspelt_expectation(case)
     try:
         result = evaluate_benchmark(document.benchmark)

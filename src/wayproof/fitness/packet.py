@@ -6,8 +6,9 @@ import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.evidence.fitness_records import PositiveInt
+from wayproof.fitness.plain import plain_object
 from wayproof.fitness.task import refuse_unencodable
-from wayproof.strict_json import convert_typed, plain_mapping, refuse_unsafe_numbers
+from wayproof.strict_json import convert_typed, refuse_unsafe_numbers
 
 __all__ = ["NO_PACKET", "Packet", "PacketLine", "Row", "packet_of"]
 
@@ -117,7 +118,7 @@ def packet_of(mapping: Any, *, prefix: str = "") -> Packet:
     InputError
         For a field of the wrong type or out of range.
     """
-    packet = convert_typed(plain_mapping(mapping, prefix or "packet"), Packet, prefix=prefix)
+    packet = convert_typed(plain_object(mapping, prefix or "packet"), Packet, prefix=prefix)
     refuse_unencodable(packet, prefix or "packet")
     if isinstance(packet.error, dict):
         refuse_unsafe_numbers(packet.error, f"{prefix}.error".lstrip("."))

@@ -11,7 +11,8 @@ import msgspec
 from wayproof.canonical import sha256_hex
 from wayproof.errors import InputError
 from wayproof.evidence.fitness_records import Grade, PositiveInt
-from wayproof.strict_json import convert_typed, plain_mapping
+from wayproof.fitness.plain import plain_object
+from wayproof.strict_json import convert_typed
 from wayproof.text import quoted
 
 __all__ = [
@@ -332,7 +333,7 @@ def task_from_mapping(mapping: Mapping[str, Any]) -> NavigationFitnessTask:
 
 def task_line(mapping: Any, *, prefix: str = "") -> TaskLine:
     """Read a mapping as a task line, strictly."""
-    row = plain_mapping(mapping, prefix or "task")
+    row = plain_object(mapping, prefix or "task")
     line = convert_typed(row, TaskLine, prefix=prefix)
     refuse_near_miss(unknown_keys(row), prefix=prefix)
     refuse_unencodable(line, prefix or "task")

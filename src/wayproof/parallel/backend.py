@@ -7,7 +7,6 @@ and says in its result what they are. Results come back in the order of the unit
 they don't depend on who did what.
 """
 
-import contextlib
 import hashlib
 import pickle
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from wayproof.errors import WayproofError
 
-__all__ = ["MAX_PROCESSES", "Backend", "Shared", "backend", "unit_folder", "worker_pool"]
+__all__ = ["MAX_PROCESSES", "Backend", "Shared", "backend", "unit_folder"]
 
 MAX_PROCESSES = 64
 _UNITS_PER_WORKER = 3
@@ -182,25 +181,3 @@ def _remember(sha256: str, value: Any) -> None:
     _states[sha256] = value
     while len(_states) > _CACHED_STATES:  # a worker that lives on serves other runs
         _states.popitem(last=False)
-
-
-# -- until its callers use backend() ---------------------------------------------------
-
-
-@contextmanager
-def worker_pool(
-    processes: int, initializer: Callable[..., None], *initargs: Any
-) -> Iterator[Executor]:
-    """Run a pool of forked workers; ``initializer(*initargs)`` is called here, before."""
-    from wayproof.parallel.pool import ProcessPool
-
-    initializer(*initargs)
-    with contextlib.ExitStack() as stack:
-        pool = ProcessPool(processes)
-        stack.callback(pool.stop)
-        try:
-            yield pool
-        except BrokenExecutor:
-            raise WayproofError(
-                "a worker process was killed (out of memory?); nothing was written"
-            ) from None
