@@ -2,7 +2,7 @@
 
     python benchmarks/fitness_speed.py [--cases 200000] [--rounds 5]
 
-Makes synthetic tasks and packets (about 2.6 KB a pair), then runs every contender in a
+Makes synthetic tasks and packets (about 2.9 KB a pair), then runs every contender in a
 process of its own, in turn, round by round, and prints medians and ratios of one run.
 Wall time is compared; the machine's other work falls on all contenders alike.
 """
@@ -49,7 +49,7 @@ WORDS = [
 
 
 def make_cases(folder: Path, count: int, attempts: int = 1) -> None:
-    """Write ``count`` tasks and ``count × attempts`` packets, about 2.6 KB a pair.
+    """Write ``count`` tasks and ``count × attempts`` packets, about 2.9 KB a pair.
 
     A packet is a top-ten list, as rankers and repo maps return it: ten rows with an id, a
     title, a summary and a reason, and two ids outside any row.

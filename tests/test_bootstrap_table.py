@@ -1,0 +1,45 @@
+"""The bootstrap's table as the page describes it, rebuilt by somebody who has only the page."""
+
+import re
+from fractions import Fraction
+from itertools import islice
+from math import ceil, floor
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from wayproof.stats.intervals import index_table, intervals_over_groups
+
+PAGE = ROOT / "docs/recovery/reproducibility.md"
+
+
+def _stranger() -> dict[str, Any]:
+    (code,) = re.findall(
+        r"^```python\n(import hashlib.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - the page's own code
+    return names
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 12, 48, 50, 51, 1000, 65_536, 65_537])
+def test_the_page_is_enough_to_rebuild_the_table(groups: int) -> None:
+    """Also where words are thrown away, and where a row ends on a whole integer."""
+    rows = _stranger()["table"](groups, rows=3)
+    for theirs, ours in zip(rows, islice(index_table(groups), 3), strict=True):
+        assert theirs == list(ours)
+
+
+def test_the_page_is_enough_to_rebuild_the_ends() -> None:
+    """Sums per row, the 50th from each end, rounded outward."""
+    hits, cells = [3, 0, 2, 5, 1, 0, 4], [5, 0, 5, 5, 2, 3, 5]
+    shares = []
+    for row in _stranger()["table"](len(hits)):
+        whole = sum(cells[group] for group in row)
+        if whole:
+            shares.append(Fraction(sum(hits[group] for group in row), whole))
+    lows = sorted(floor(10**6 * share) for share in shares)
+    highs = sorted(ceil(10**6 * share) for share in shares)
+    (interval,) = intervals_over_groups([hits], [cells])
+    assert (interval.low_ppm, interval.high_ppm) == (lows[49], highs[-50])
