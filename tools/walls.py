@@ -100,11 +100,6 @@ PERMITS: tuple[Permit, ...] = (
     Permit(("schemas.py",), ("importlib.import_module",), "loads a record's type"),
     Permit(("recovery/agents/stdio.py",), ("time",), "agents have deadlines"),
     Permit(
-        ("recovery/agents/python.py",),
-        ("importlib.import_module",),
-        "a policy is named as module:factory",
-    ),
-    Permit(
         ("parallel/pool.py",), ("os._exit",), "a worker without a parent has nobody to raise to"
     ),
     Permit(("private/secrets.py",), ("secrets", "os.urandom"), "a salt must not be guessable"),

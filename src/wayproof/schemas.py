@@ -23,6 +23,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "result": ("wayproof.evidence.fitness_records", "TaskResult"),
     "sufficiency-debt": ("wayproof.evidence.fitness_records", "SufficiencyDebt"),
     "latency-debt": ("wayproof.evidence.fitness_records", "LatencyDebt"),
+    "agent-protocol": ("wayproof.recovery.agents.messages", "AgentProtocol"),
     "manifest": ("wayproof.bundles.manifest", "Manifest"),
 }
 """Name on the command line -> where its type is defined."""

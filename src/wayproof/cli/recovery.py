@@ -12,6 +12,7 @@ from wayproof.cli.progress import count_progress
 from wayproof.errors import InputError, IntegrityError
 
 if TYPE_CHECKING:
+    from wayproof.recovery.agents.policy import PolicySource
     from wayproof.recovery.generate import Recipe
     from wayproof.recovery.reading import RecordedTrial
     from wayproof.recovery.run import RunReport
@@ -43,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "and write a bundle: suite, traces, results, summary, manifest.",
     )
     _add_experiment(run_parser)
+    _add_agent(run_parser)
     run_parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="bundle to make")
     run_parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
     reproduce = actions.add_parser(
@@ -78,7 +80,8 @@ def _add_experiment(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="extend",
         nargs="+",
-        help="blind-repeat, planner, random-walk (default: all three)",
+        help="blind-repeat, planner, random-walk (default: all three); or a policy of your own: "
+        "an entry point of the group wayproof.policies, or module:factory",
     )
     parser.add_argument(
         "--seeds", metavar="LIST", default="0,1", help="policy seeds: 0,1 or 0-9 (default: 0,1)"
@@ -86,6 +89,25 @@ def _add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes", metavar="N", type=int, default=1, help="worker processes; same bytes for any"
     )
+
+
+def _add_agent(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("agents of your own")
+    group.add_argument(
+        "--agent", metavar="CMD", help="a program that speaks the agent protocol over stdio"
+    )
+    group.add_argument("--name", metavar="NAME", help="what records call the agent")
+    group.add_argument(
+        "--reuse-agent",
+        action="store_true",
+        help="one process for many trials: then nothing keeps a trial from knowing another",
+    )
+    for option, text in (
+        ("--hello-ms", "deadline from the start of its process to its hello (default: 10000)"),
+        ("--move-ms", "deadline for each action (default: 10000)"),
+        ("--trial-ms", "deadline for a whole trial (default: 300000)"),
+    ):
+        group.add_argument(option, metavar="N", type=int, help=text)
 
 
 def _add_generate(parser: argparse.ArgumentParser) -> None:
@@ -116,14 +138,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from wayproof.recovery.agents.controls import CONTROL_SOURCES, controls_named
     from wayproof.recovery.run import RunRequest, run_suite
     from wayproof.recovery.suite import suite_path
 
     request = RunRequest(
         suite=suite_path(args.suite),
         suite_name=args.suite,
-        policies=controls_named(args.policy or list(CONTROL_SOURCES)),
+        policies=_policies(args),
         policy_seeds=_seeds(args.seeds),
         processes=_processes(args.processes),
     )
@@ -131,7 +152,44 @@ def _run(args: argparse.Namespace) -> int:
         report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
     for line in run_lines(report):
         print(line)
+    if report.agent_log is not None:
+        print(f"what agents left to read: {report.agent_log}")
     return 0 if _bench_holds(report.summary) else 1
+
+
+def _policies(args: argparse.Namespace) -> "tuple[PolicySource, ...]":
+    """Return what the run is asked to measure: controls, policies in Python, or a program."""
+    from wayproof.recovery.agents.controls import CONTROL_SOURCES
+    from wayproof.recovery.agents.python import policy_source
+
+    if args.agent is not None:
+        if args.policy:
+            raise InputError("{agent} and {policies} don't go together: one bundle a kind")
+        return (_program(args),)
+    named = args.policy or list(CONTROL_SOURCES)
+    if args.name is not None and len(named) != 1:
+        raise InputError("{name} names one agent", found=f"{len(named)} policies")
+    # As for a script, what lies in the folder that one stands in can be imported.
+    sys.path.insert(0, str(Path.cwd()))
+    return tuple(policy_source(spelled, args.name) for spelled in named)
+
+
+def _program(args: argparse.Namespace) -> "PolicySource":
+    import msgspec
+
+    from wayproof.recovery.agents.stdio import Deadlines, stdio_agent
+
+    if args.name is None:
+        raise InputError(
+            "an agent needs a name for its records", setting="name", mend="{name} my-agent"
+        )
+    given = {
+        field: getattr(args, field)
+        for field in Deadlines.__struct_fields__
+        if getattr(args, field) is not None
+    }
+    deadlines = msgspec.structs.replace(Deadlines(), **given)
+    return stdio_agent(args.name, args.agent, deadlines=deadlines, reuse=args.reuse_agent)
 
 
 def _seeds(text: str) -> tuple[int, ...]:

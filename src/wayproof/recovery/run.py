@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from wayproof.bundles.manifest import FileDigest
+from wayproof.bundles.places import refuse_existing
+from wayproof.bundles.whole_file import whole_file
 from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
@@ -27,7 +29,7 @@ from wayproof.evidence.recovery_names import (
     SUMMARY_NAME,
     TRACES_NAME,
 )
-from wayproof.evidence.recovery_records import AgentRecord, Count, Identifier
+from wayproof.evidence.recovery_records import AgentRecord, Count, Identifier, trial_id
 from wayproof.parallel.backend import Backend, backend
 from wayproof.recovery.agents.controls import CONTROL_SOURCES
 from wayproof.recovery.agents.policy import PolicySource
@@ -38,6 +40,7 @@ from wayproof.recovery.tracks.registry import TRACKS
 from wayproof.recovery.trial import run_trial
 
 __all__ = [
+    "AGENT_LOG_SUFFIX",
     "MAX_POLICY_SEEDS",
     "RunReport",
     "RunRequest",
@@ -48,7 +51,9 @@ __all__ = [
 ]
 
 MAX_POLICY_SEEDS: Final = 100_000
+AGENT_LOG_SUFFIX: Final = ".agent.log"
 _BLOCK_TRIALS: Final = 512
+_MAX_LOG_CHARS: Final = 16 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -76,12 +81,19 @@ class RunSettings(
 
 
 class RunReport(NamedTuple):
-    """What a run came to."""
+    """What a run came to.
+
+    Attributes
+    ----------
+    agent_log
+        The file beside the bundle with what agents left to read: tracebacks, stderr.
+    """
 
     summary: Summary
     results: FileDigest
     suite: FileDigest
     official: bool
+    agent_log: Path | None = None
 
 
 class _Job(NamedTuple):
@@ -98,6 +110,7 @@ class _Block(NamedTuple):
     traces: bytes
     results: bytes
     tally: SuiteTally
+    logs: tuple[str, ...]
 
 
 def checked_sources(sources: tuple[PolicySource, ...]) -> tuple[PolicySource, ...]:
@@ -219,6 +232,9 @@ def run_suite(
         For a suite, policies or seeds that can't be used. Nothing is written.
     """
     sources = checked_sources(request.policies)
+    log = _AgentLog(out)
+    if any(source.identity is not None for source in sources):
+        log.refuse_taken(overwrite=overwrite)
     policy_seeds = checked_seeds(request.policy_seeds)
     suite_name = request.suite_name or str(request.suite)
     with BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite) as bundle:
@@ -233,11 +249,12 @@ def run_suite(
         )
         job = _Job(track, suite_id, policy_seeds)
         total = scenarios * len(sources) * len(policy_seeds)
-        with backend(request.processes, request.executor) as place:
+        with _sessions(sources), backend(request.processes, request.executor) as place:
             _check_portable(sources, place)
             blocks = _blocks(bundle.path(SUITE_NAME), job, sources)
             with contextlib.closing(place.map(_run_block, blocks)) as finished:
-                tally = _write_trials(bundle, finished, TRACKS[track].tally(), progress, total)
+                tally = TRACKS[track].tally()
+                _write_trials(bundle, finished, tally, log, progress, total)
         bundle.close(TRACES_NAME)
         results = bundle.close(RESULTS_NAME)
         summary = tally.summary(results.sha256)
@@ -248,7 +265,7 @@ def run_suite(
             limits=LIMITS,
             varies={"processes": request.processes},
         )
-    return RunReport(summary, results, suite_digest, official)
+    return RunReport(summary, results, suite_digest, official, log.write())
 
 
 def _copy_suite(suite: Path, name: str, bundle: BundleWriter) -> tuple[str, str, int]:
@@ -279,6 +296,45 @@ def _check_pin(suite_id: str, digest: FileDigest, name: str) -> bool:
     return pin is not None
 
 
+@contextlib.contextmanager
+def _sessions(sources: tuple[PolicySource, ...]) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for source in sources:
+            if source.session is not None:
+                stack.enter_context(source.session())
+        yield
+
+
+class _AgentLog:
+    """What agents leave to read, kept beside the bundle: it is theirs, and no evidence."""
+
+    def __init__(self, out: Path) -> None:
+        self._path = out.with_name(f"{out.name}{AGENT_LOG_SUFFIX}")
+        self._texts: list[str] = []
+        self._left_chars = _MAX_LOG_CHARS
+        self._lost = 0
+
+    def refuse_taken(self, *, overwrite: bool) -> None:
+        refuse_existing(self._path, overwrite=overwrite)
+
+    def add(self, texts: tuple[str, ...]) -> None:
+        for text in texts:
+            if len(text) <= self._left_chars:
+                self._texts.append(text)
+                self._left_chars -= len(text)
+            else:
+                self._lost += 1
+
+    def write(self) -> Path | None:
+        if not self._texts:
+            return None
+        if self._lost:
+            self._texts.append(f"== {self._lost} more trials left something to read\n")
+        with whole_file(self._path, overwrite=True) as file:
+            file.write("".join(self._texts).encode("utf-8", "backslashreplace"))
+        return self._path
+
+
 def _check_portable(sources: tuple[PolicySource, ...], place: Backend) -> None:
     """Refuse a policy that can't be brought to a worker process."""
     if not place.is_remote:
@@ -301,17 +357,18 @@ def _write_trials(
     bundle: BundleWriter,
     blocks: Iterable[_Block],
     tally: SuiteTally,
+    log: _AgentLog,
     progress: Progress,
     total: int,
-) -> SuiteTally:
+) -> None:
     traces, results = bundle.open(TRACES_NAME), bundle.open(RESULTS_NAME)
     progress(0, total)
     for block in blocks:
         traces.write(block.traces)
         results.write(block.results)
         tally.merge(block.tally)
+        log.add(block.logs)
         progress(tally.trials, total)
-    return tally
 
 
 # -- blocks ---------------------------------------------------------------------------
@@ -334,6 +391,7 @@ def _run_block(job: _Job, source: PolicySource, lines: list[bytes]) -> _Block:
     track = TRACKS[job.track]
     traces: list[bytes] = []
     results: list[bytes] = []
+    logs: list[str] = []
     tally = track.tally()
     for line in lines:
         for case in track.read_grid(line).cases():
@@ -345,4 +403,7 @@ def _run_block(job: _Job, source: PolicySource, lines: list[bytes]) -> _Block:
                 tally.add(finding.result)
                 traces += (written.line, b"\n")
                 results += (finding.line, b"\n")
-    return _Block(b"".join(traces), b"".join(results), tally)
+                if ran.log:
+                    trial = trial_id(source.name, case.scenario_id, seed)
+                    logs.append(f"== {trial}: {ran.agent_outcome}\n{ran.log.rstrip()}\n")
+    return _Block(b"".join(traces), b"".join(results), tally, tuple(logs))

@@ -129,10 +129,13 @@ class _Guarded:
         if told is not None:
             _guarded(lambda: told(step, proposals_left))
 
-    def close(self) -> None:
+    def close(self) -> str:
+        """End the policy's part, and return what it leaves to read."""
         close = getattr(self._policy, "close", None)
         if close is not None:
             _guarded(close)
+        log = getattr(self._policy, "agent_log", "")
+        return clip(log, _LOG_CHARS) if isinstance(log, str) else ""
 
 
 def _recover_guarded(
@@ -148,12 +151,17 @@ def _recover_guarded(
     except PolicyFailedError as failed:
         outcome = failed.outcome
         logs.append(failed.log)
-    if policy is not None:
-        try:
-            policy.close()
-        except PolicyFailedError as failed:
-            logs.append(failed.log)
+    finally:  # also when the run is interrupted: an agent may be a process
+        if policy is not None:
+            logs.append(_closed(policy))
     return outcome, "\n".join(log for log in logs if log)
+
+
+def _closed(policy: _Guarded) -> str:
+    try:
+        return policy.close()
+    except PolicyFailedError as failed:
+        return failed.log
 
 
 def _guarded(call: Callable[[], _T]) -> _T:

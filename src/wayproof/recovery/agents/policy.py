@@ -7,6 +7,7 @@ optimum, the potentials or the reference path.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
@@ -37,6 +38,7 @@ __all__ = [
     "SplitMix64",
     "TellsPolicy",
     "client_agent",
+    "client_source",
     "policy_stream_seed",
 ]
 
@@ -84,7 +86,8 @@ class Policy(Protocol):
     """Proposes one action at a time.
 
     A policy may also have ``close()``, which is called once when its trial is over,
-    however it ended, and the method of :class:`TellsPolicy`.
+    however it ended, the method of :class:`TellsPolicy`, and a text ``agent_log``, which
+    is kept beside the bundle.
     """
 
     @property
@@ -134,6 +137,8 @@ class PolicySource(NamedTuple):
         Part of the key of that stream.
     identity
         What the manifest says of a client agent; None for a control.
+    session
+        Entered by the run around all its trials.
     """
 
     name: str
@@ -141,6 +146,7 @@ class PolicySource(NamedTuple):
     make: Callable[[int], Policy]
     stream_name: str
     identity: AgentRecord | None = None
+    session: Callable[[], AbstractContextManager[None]] | None = None
 
 
 Factory = Callable[[SplitMix64], Policy]
@@ -165,6 +171,19 @@ def client_agent(name: str, factory: Factory, identity: AgentRecord | None = Non
     InputError
         When the name is not an identifier, or is a control's.
     """
+    spelled = f"{getattr(factory, '__module__', '')}:{getattr(factory, '__qualname__', '')}"
+    identity = identity or AgentRecord(details={"factory": spelled}, kind="python", policy=name)
+    return client_source(name, partial(_from_stream, factory), identity)
+
+
+def client_source(name: str, make: Callable[[int], Policy], identity: AgentRecord) -> PolicySource:
+    """Return the source of a client agent, made from the seed of a trial's stream.
+
+    Raises
+    ------
+    InputError
+        When the name is not an identifier, or is a control's.
+    """
     if IDENTIFIER_PATTERN.fullmatch(name) is None:
         raise InputError(
             "not a name for a policy",
@@ -179,13 +198,12 @@ def client_agent(name: str, factory: Factory, identity: AgentRecord | None = Non
             found=name,
             mend="give the agent a name of its own",
         )
-    spelled = f"{getattr(factory, '__module__', '')}:{getattr(factory, '__qualname__', '')}"
     return PolicySource(
         name=name,
         evidence_class="client_agent",
-        make=partial(_from_stream, factory),
+        make=make,
         stream_name=_CLIENT_STREAM,
-        identity=identity or AgentRecord(details={"factory": spelled}, kind="python", policy=name),
+        identity=identity,
     )
 
 
