@@ -187,7 +187,8 @@ def main() -> None:
         pause()
     if MODE == "ignore_everything":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    act, trial = behave, ""
+    act: Callable[[str, int], None] = behave
+    trial = ""
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":

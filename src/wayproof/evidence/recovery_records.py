@@ -69,6 +69,13 @@ class Action(Record, frozen=True, omit_defaults=True, gc=False):
 
     A move names the *cell*, not a direction, so that a move to a cell that isn't
     adjacent can be said.
+
+    Attributes
+    ----------
+    finish
+        True to ask for the end of the episode; left out of a move.
+    move
+        The cell to move to, [row, column]; left out of a finish.
     """
 
     finish: bool = False
