@@ -1,0 +1,204 @@
+"""``wayproof compare``: did it get better, which debts are new, may this change land?"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wayproof.cli import say
+from wayproof.cli.formats import add_format_option, read_formats, write_formats
+from wayproof.cli.settings_file import add_settings_options, apply_settings
+
+if TYPE_CHECKING:
+    from wayproof.evidence.comparison_records import Comparison, GateLine, RecoveryComparison
+
+__all__ = ["add_measure_options", "configure", "run", "undecided_fails"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "bundles",
+        metavar="BUNDLE",
+        nargs="+",
+        type=Path,
+        help="BASE and NEW; with three or more, in order of time, a trend as well",
+    )
+    parser.add_argument(
+        "--allow-different-suites",
+        action="store_true",
+        help="compare what both have and list the rest, instead of refusing",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FIELD",
+        help="tasks that belong together: a field of the result, or 'task' (default: family, "
+        "where every task gives one and there are at least 6, else task)",
+    )
+    parser.add_argument(
+        "--needed",
+        metavar="DIFFERENCE",
+        help="say how many tasks and clusters such a difference would need",
+    )
+    add_measure_options(parser)
+    add_format_option(parser)
+    add_compare_gates(parser)
+    add_settings_options(parser)
+
+
+def add_measure_options(parser: argparse.ArgumentParser) -> None:
+    """Declare which measures are looked at."""
+    parser.add_argument(
+        "--measures",
+        metavar="NAMES",
+        help='such as "R@20 nDCG@10 RR AP Success@1 Judged@10 pass@3 pass^3"',
+    )
+    parser.add_argument(
+        "--all-topics",
+        action="store_true",
+        help="count tasks that expect nothing as 0 in ranked measures, as trec_eval -c does",
+    )
+
+
+def add_compare_gates(parser: argparse.ArgumentParser) -> None:
+    """Declare the gates of NEW alone, and those of the difference."""
+    from wayproof.cli.fitness import add_gates
+
+    group = add_gates(parser)
+    group.add_argument(
+        "--fail-on",
+        metavar="NAMES",
+        help="new-sufficiency-debt, new-latency-debt; parted by commas",
+    )
+    group.add_argument(
+        "--max-drop",
+        metavar="MEASURE=N",
+        action="append",
+        default=[],
+        help="how far a measure may get worse; may be repeated",
+    )
+    group.add_argument(
+        "--undecided",
+        choices=("pass", "fail"),
+        help="what a gate counts as that can't be decided (default: pass)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print, and hold against gates."""
+    from wayproof.compare.bundles import compare_row
+    from wayproof.errors import InputError
+
+    if len(args.bundles) < 2:
+        raise InputError("one bundle", expected="BASE and NEW", found=str(args.bundles[0]))
+    apply_settings(args, "gates", "measures")
+    formats = read_formats(args.format)
+    gates = _gates(args)
+    request = _request(args)
+    comparison = compare_row(args.bundles, request)
+    lines = [*_gates_of_new(args), *_gates_of_difference(comparison, gates)]
+    from msgspec.structs import replace
+
+    comparison = replace(comparison, gates=lines)
+    if not write_formats(formats, comparison):
+        from wayproof.cli.compare_tables import print_comparison
+
+        print_comparison(comparison)
+    for line in lines:
+        # Where stdout is a document the verdicts go to stderr.
+        (say if any(one.place is None for one in formats) else print)(line.line)
+    return 1 if any(undecided_fails(line, gates.undecided) for line in lines) else 0
+
+
+def undecided_fails(line: "GateLine", undecided: str) -> bool:
+    """Tell whether a gate's line makes the command fail."""
+    return line.state == "fail" or (line.state == "undecided" and undecided == "fail")
+
+
+def _request(args: argparse.Namespace) -> Any:
+    from wayproof.compare.request import CompareRequest
+
+    measures = None if args.measures is None else tuple(args.measures.replace(",", " ").split())
+    return CompareRequest(
+        measures=measures,
+        cluster=args.cluster,
+        allow_different_suites=args.allow_different_suites,
+        all_topics=args.all_topics,
+        needed=None if args.needed is None else _difference(args.needed),
+    )
+
+
+def _difference(text: str) -> float:
+    import math
+
+    from wayproof.errors import InputError
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InputError(
+            "not a difference", field="--needed", expected="a number above 0", found=text or '""'
+        )
+    return value
+
+
+def _gates(args: argparse.Namespace) -> Any:
+    from wayproof.errors import InputError
+    from wayproof.gates.comparison import FAIL_ON, ComparisonGates, parse_drop
+
+    names = () if args.fail_on is None else tuple(args.fail_on.replace(",", " ").split())
+    for name in names:
+        if name not in FAIL_ON:
+            raise InputError(
+                "not something to fail on",
+                field="--fail-on",
+                expected=", ".join(FAIL_ON),
+                found=name,
+            )
+    undecided = "pass" if args.undecided is None else args.undecided
+    if undecided not in {"pass", "fail"}:
+        raise InputError(
+            "not an outcome", field="undecided", expected="pass or fail", found=undecided
+        )
+    return ComparisonGates(
+        fail_on=tuple(dict.fromkeys(names)),
+        max_drop=tuple(map(parse_drop, args.max_drop)),
+        undecided=undecided,
+    )
+
+
+def _gates_of_new(args: argparse.Namespace) -> "list[GateLine]":
+    """Hold NEW alone against the gates that ``score`` has too."""
+    from wayproof.cli.fitness import gates_of, must_pass_lines
+    from wayproof.evidence.comparison_records import GateLine
+
+    gates = gates_of(args)
+    if not gates and not args.must_pass:
+        return []
+    from wayproof.bundles.reader import open_bundle, read_record
+    from wayproof.evidence.fitness_names import BUNDLE_KIND, SUMMARY_NAME
+    from wayproof.fitness.gates import check_gates
+
+    new = args.bundles[-1]
+    bundle = open_bundle(new, kind=BUNDLE_KIND)
+    summary = read_record(bundle, SUMMARY_NAME, dict[str, Any])["summary"]
+    lines = [
+        GateLine(
+            bound=verdict.bound,
+            line=verdict.line(),
+            name=verdict.name,
+            state="pass" if verdict.ok else "fail",
+            value=verdict.value,
+        )
+        for verdict in check_gates(summary, gates)
+    ]
+    return lines + must_pass_lines(args.must_pass, new)
+
+
+def _gates_of_difference(
+    comparison: "Comparison | RecoveryComparison", gates: Any
+) -> "list[GateLine]":
+    from wayproof.gates.comparison import comparison_gates
+
+    return comparison_gates(comparison, gates)

@@ -1,0 +1,337 @@
+"""One measure's values over all pairs, and what follows from them."""
+
+import math
+from array import array
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from wayproof.compare.read import Row
+from wayproof.compare.units import Clusters
+from wayproof.compare.values import Asked, passes, wall_ms_of
+from wayproof.evidence.comparison_records import MeasureChange, Verdict
+from wayproof.stats.censored import Ends, quantile_difference_ends, quantile_of
+from wayproof.stats.exact_tests import holm
+from wayproof.stats.numeric import EXTRA, has_numeric
+from wayproof.stats.paired import (
+    ALPHA,
+    LEAST_CLUSTERS,
+    Paired,
+    SignFlip,
+    bootstrap_intervals,
+    detectable_difference,
+    effective_number,
+    in_units,
+    needed_for,
+    share_sign_flip,
+    sign_flip,
+)
+
+__all__ = ["Column", "compared_measures", "judge", "rounded"]
+
+_MOST_COMMON_ATTEMPTS = 1 << 20
+_DIGITS = 12
+
+
+class Column:
+    """The pairs of one measure: values of both sides, and which task they belong to."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.places = array("q")
+        self.base = array("d")
+        self.new = array("d")
+        self.counts: list[array[int]] = [array("q") for _ in range(4)]
+        self.left_out = 0
+        self.lost = 0
+
+    def add(self, place: int, before: Sequence[Row], after: Sequence[Row]) -> None:
+        """Take one task that both sides have."""
+        if self.asked.kind == "share":
+            self._add_share(place, before, after)
+            return
+        value_of = wall_ms_of if self.asked.kind == "quantile" else self.asked.value
+        was, now = value_of(before), value_of(after)
+        if was is None or now is None:
+            self.left_out += 1
+            self.lost += was is not None
+            return
+        self._append(place, was, now)
+
+    def _add_share(self, place: int, before: Sequence[Row], after: Sequence[Row]) -> None:
+        """Leave a pair that is vacuous on either side out of the share, both of its results."""
+        before, after = _able_pairs(before, after)
+        (passed_before, count_before), (passed_after, count_after) = passes(before), passes(after)
+        if not count_before or not count_after:
+            self.left_out += 1
+            return
+        for into, count in zip(
+            self.counts, (passed_before, count_before, passed_after, count_after), strict=True
+        ):
+            into.append(count)
+        self._append(place, passed_before / count_before, passed_after / count_after)
+
+    def _append(self, place: int, was: float, now: float) -> None:
+        self.places.append(place)
+        self.base.append(was)
+        self.new.append(now)
+
+    def paired(self, clusters: Clusters) -> Paired:
+        """Add the differences up within clusters."""
+        sums, sizes = [0] * clusters.cluster_count, [0] * clusters.cluster_count
+        for place, was, now in zip(self.places, self.base, self.new, strict=True):
+            code = clusters.codes[place]
+            sums[code] += in_units(now) - in_units(was)
+            sizes[code] += 1
+        return Paired(sums, sizes)
+
+    def share_sums(self, clusters: Clusters) -> list[int] | None:
+        """Return the clusters' exact whole-number sums; None where no small unit fits all."""
+        common = math.lcm(*set(self.counts[1]), *set(self.counts[3]))
+        if common > _MOST_COMMON_ATTEMPTS:
+            return None
+        sums = [0] * clusters.cluster_count
+        for place, was, of_was, now, of_now in zip(self.places, *self.counts, strict=True):
+            sums[clusters.codes[place]] += now * (common // of_now) - was * (common // of_was)
+        return sums
+
+
+def _able_pairs(before: Sequence[Row], after: Sequence[Row]) -> tuple[Sequence[Row], Sequence[Row]]:
+    vacuous = {row.attempt for row in (*before, *after) if row.state == "vacuous"}
+    if not vacuous:
+        return before, after
+    return (
+        [row for row in before if row.attempt not in vacuous],
+        [row for row in after if row.attempt not in vacuous],
+    )
+
+
+def rounded(value: float | None) -> float | None:
+    """Round to 12 decimals; what is infinite has no number."""
+    if value is None or not math.isfinite(value):
+        return None
+    result = round(value, _DIGITS)
+    return result or 0.0  # never -0.0
+
+
+class _Test(NamedTuple):
+    """What was computed of one measure of means."""
+
+    paired: Paired
+    flip: SignFlip | None
+
+
+def compared_measures(
+    columns: Sequence[Column],
+    clusters: Clusters,
+    *,
+    missing: tuple[int, int],
+    needed: float | None,
+) -> list[MeasureChange]:
+    """Turn the pairs of every measure into its row, p-values adjusted over all of them."""
+    numeric = has_numeric()
+    tests = {
+        column.asked.name: _test(column, clusters)
+        for column in columns
+        if column.asked.kind != "quantile"
+    }
+    enough = clusters.cluster_count >= LEAST_CLUSTERS
+    intervals: dict[str, Any] = {}
+    if numeric and enough:
+        drawn = bootstrap_intervals([test.paired for test in tests.values()])
+        intervals = dict(zip(tests, drawn, strict=True))
+    with_p = [name for name, test in tests.items() if enough and test.flip is not None]
+    p_values = [test.flip.p for name in with_p if (test := tests[name]).flip is not None]
+    adjusted = dict(zip(with_p, holm(p_values), strict=True))
+    ends = _quantile_ends(columns, clusters) if numeric and enough else {}
+    rows = []
+    for column in columns:
+        name = column.asked.name
+        if column.asked.kind == "quantile":
+            row = _quantile_row(column, clusters, ends.get(name))
+        else:
+            row = _mean_row(column, tests[name], intervals.get(name), adjusted.get(name), needed)
+        if column.asked.ranked:
+            row = msgspec.structs.replace(row, missing_base=missing[0], missing_new=missing[1])
+        verdict, why = judge(row)
+        rows.append(msgspec.structs.replace(row, verdict=verdict, why=why))
+    return rows
+
+
+def _test(column: Column, clusters: Clusters) -> _Test:
+    paired = column.paired(clusters)
+    if not paired.pairs:
+        return _Test(paired, None)
+    if column.asked.kind == "share":
+        sums = column.share_sums(clusters)
+        if sums is not None:
+            return _Test(paired, share_sign_flip(sums))
+    return _Test(paired, sign_flip(paired))
+
+
+def _row(column: Column) -> MeasureChange:
+    base, new = column.base, column.new
+    moved = [in_units(after) - in_units(before) for before, after in _finite(base, new)]
+    is_time = column.asked.kind == "quantile"
+    signs = [one < 0 for one in moved if one] if is_time else [one > 0 for one in moved if one]
+    return MeasureChange(
+        base=None,
+        base_censored=False,
+        better=sum(signs),
+        clusters=0,
+        detectable=None,
+        difference=None,
+        direction="lower" if is_time else "higher",
+        effective=0.0,
+        equal=len(moved) - len(signs),
+        high=None,
+        high_beyond=None,
+        high_censored=None,
+        left_out={column.asked.without: column.left_out} if column.left_out else {},
+        low=None,
+        low_beyond=None,
+        low_censored=None,
+        missing_base=0,
+        missing_new=0,
+        name=column.asked.name,
+        needed_clusters=None,
+        needed_tasks=None,
+        new=None,
+        new_censored=False,
+        p=None,
+        p_adjusted=None,
+        p_method=None,
+        pairs=len(column.places),
+        verdict="unmeasured",
+        why="",
+        worse=len(signs) - sum(signs),
+    )
+
+
+def _finite(base: Sequence[float], new: Sequence[float]) -> Any:
+    """Pair the values, a censored time standing at the top of all."""
+    top = 2.0**43  # milliseconds: above every time that a result can hold and be compared
+    return zip((min(one, top) for one in base), (min(one, top) for one in new), strict=True)
+
+
+def _mean_row(
+    column: Column,
+    test: _Test,
+    interval: Any,
+    adjusted: float | None,
+    needed: float | None,
+) -> MeasureChange:
+    row = _row(column)
+    if not row.pairs:
+        return row
+    base, new = (math.fsum(side) / row.pairs for side in (column.base, column.new))
+    paired, flip = test
+    more = needed_for(paired, needed) if needed is not None and has_numeric() else None
+    return msgspec.structs.replace(
+        row,
+        base=rounded(base),
+        new=rounded(new),
+        difference=rounded(float(Fraction(sum(paired.sums), row.pairs) / (1 << 40))),
+        clusters=paired.clusters,
+        effective=round(effective_number(paired.sizes), 6),
+        low=None if interval is None else rounded(interval.low),
+        high=None if interval is None else rounded(interval.high),
+        p=None if flip is None else _shown_p(float(flip.p)),
+        p_adjusted=None if adjusted is None else _shown_p(adjusted),
+        p_method=None if flip is None else flip.method,
+        detectable=rounded(detectable_difference(paired)) if has_numeric() else None,
+        needed_tasks=None if more is None else more.tasks,
+        needed_clusters=None if more is None else more.clusters,
+    )
+
+
+def _shown_p(p: float) -> float:
+    return float(f"{p:.6g}")
+
+
+def _quantile_ends(columns: Sequence[Column], clusters: Clusters) -> dict[str, Ends | None]:
+    """Bootstrap all quantiles at once: they have the same pairs."""
+    asked = [column for column in columns if column.asked.kind == "quantile"]
+    if not asked or not asked[0].places:
+        return {}
+    first = asked[0]
+    found = quantile_difference_ends(
+        first.base,
+        first.new,
+        [clusters.codes[place] for place in first.places],
+        clusters.cluster_count,
+        [column.asked.percent for column in asked],
+    )
+    return {column.asked.name: ends for column, ends in zip(asked, found, strict=True)}
+
+
+def _quantile_row(column: Column, clusters: Clusters, ends: Ends | None) -> MeasureChange:
+    row = _row(column)
+    base = quantile_of(column.base, column.asked.percent)
+    new = quantile_of(column.new, column.asked.percent)
+    if base is None or new is None:
+        return row
+    sizes = [0] * clusters.cluster_count
+    for place in column.places:
+        sizes[clusters.codes[place]] += 1
+    row = msgspec.structs.replace(
+        row,
+        base=rounded(base),
+        base_censored=math.isinf(base),
+        new=rounded(new),
+        new_censored=math.isinf(new),
+        difference=None if math.isnan(new - base) else rounded(new - base),
+        clusters=sum(size > 0 for size in sizes),
+        effective=round(effective_number(sizes), 6),
+        left_out={**row.left_out, **({"lost in NEW": column.lost} if column.lost else {})},
+    )
+    if ends is None:
+        return row
+    return msgspec.structs.replace(
+        row,
+        low=rounded(ends.low),
+        low_censored=_beyond(ends.low),
+        low_beyond=ends.smallest if ends.low == -math.inf else ends.largest,
+        high=rounded(ends.high),
+        high_censored=_beyond(ends.high),
+        high_beyond=ends.largest if ends.high == math.inf else ends.smallest,
+    )
+
+
+def judge(row: MeasureChange) -> tuple[Verdict, str]:  # noqa: PLR0911 - one return a rule
+    """Say whether a measure got better or worse, and why."""
+    if not row.pairs:
+        return "unmeasured", "no task has a value on both sides"
+    if row.better == row.worse == 0:
+        return "no_task_changed", "no task changed"
+    if row.clusters < LEAST_CLUSTERS:
+        return "too_few", f"{row.clusters} clusters; a verdict needs at least {LEAST_CLUSTERS}"
+    is_time = row.direction == "lower"
+    side = _side(row)
+    if row.low is None and not row.low_censored:
+        return "undecided", f"no interval without the extra {EXTRA}"
+    if side is None:
+        return "undecided", "the interval holds 0"
+    if not is_time:
+        if row.p_adjusted is None:
+            return "undecided", f"no test without the extra {EXTRA}"
+        if row.p_adjusted > ALPHA:
+            return "undecided", "p is above .05 after adjusting for the measures asked for"
+    return ("better" if (side > 0) != is_time else "worse"), "the interval excludes 0"
+
+
+def _side(row: MeasureChange) -> int | None:
+    """Return on which side of 0 the whole interval lies; None when it holds 0."""
+    if row.low_censored == "above" or (row.low is not None and row.low > 0):
+        return 1
+    if row.high_censored == "below" or (row.high is not None and row.high < 0):
+        return -1
+    return None
+
+
+def _beyond(end: float) -> Literal["below", "above"] | None:
+    if math.isfinite(end):
+        return None
+    return "below" if end < 0 else "above"

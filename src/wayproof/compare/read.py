@@ -1,0 +1,183 @@
+"""A bundle's results, task by task, in the order in which scoring wrote them."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self, cast
+
+import msgspec
+
+from wayproof.bundles.reader import Bundle, LineFile, decoded_line, read_record
+from wayproof.errors import InputError
+from wayproof.evidence.comparison_records import ComparedBundle
+from wayproof.evidence.fitness_names import RESULTS_NAME, SUMMARY_NAME
+from wayproof.evidence.fitness_records import TaskResult
+from wayproof.text import quoted
+
+__all__ = ["Row", "Side", "TaskRows", "is_vacuous", "open_side"]
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """What comparing needs of one result; its other fields are passed over."""
+
+    task_id: str
+    attempt: int = 1
+    defaulted_fields: list[str] = []
+    error: Any = None
+    expected_artifacts: list[str] = []
+    failed_checks: list[str] = []
+    family: str = ""
+    forbidden_status: str = "unscored"
+    found_expected_artifacts: list[str] = []
+    latency_status: str = "unmeasured"
+    literal_ids: list[str] = []
+    relevance: dict[str, int] | None = None
+    route_type: str = ""
+    scent_coverage: float | None = None
+    scent_status: str = "unscored"
+    selected_artifacts: list[str] = []
+    selection_order: list[int] | None = None
+    sufficiency_failure_kind: str | None = None
+    task_sha256: str | None = None
+    timed_out: bool = False
+    wall_ms: float | None = None
+
+    @property
+    def state(self) -> str:
+        """``sufficient``, ``vacuous`` or the failure kind."""
+        if self.sufficiency_failure_kind is not None:
+            return self.sufficiency_failure_kind
+        return "vacuous" if is_vacuous(self) else "sufficient"
+
+    @property
+    def lacks_packet(self) -> bool:
+        """Whether scoring had no packet for it."""
+        return self.error == "no packet captured" and not self.selected_artifacts
+
+
+def is_vacuous(row: Row) -> bool:
+    """Tell whether no rung was examined: the result could not fail."""
+    return (
+        not row.expected_artifacts
+        and row.scent_status == row.forbidden_status == "unscored"
+        and row.sufficiency_failure_kind is None
+    )
+
+
+class TaskRows(NamedTuple):
+    """All results of one task, by attempt, with their line numbers from 0."""
+
+    task_id: str
+    rows: list[Row]
+    lines: list[int]
+
+
+class Side:
+    """One bundle, open for reading. Use it in a ``with`` block."""
+
+    def __init__(self, bundle: Bundle, cluster: str | None) -> None:
+        self.bundle = bundle
+        self._decoder = msgspec.json.Decoder(_row_type(cluster))
+        self._lines = LineFile(bundle.folder / RESULTS_NAME)
+        self.task_count = self.result_count = self.vacuous_count = 0
+        self.missing_count = 0
+
+    def __enter__(self) -> Self:
+        self._lines.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._lines.__exit__(*exception)
+
+    def line(self, number: int) -> bytes:
+        """Return a result's line as it stands."""
+        return self._lines.line(number)
+
+    def tasks(self) -> Iterator[TaskRows]:
+        """Yield the tasks in order of their ids.
+
+        Raises
+        ------
+        InputError
+            When a line is no result, or the results are not in order.
+        """
+        task: TaskRows | None = None
+        for number, line in enumerate(self._lines):
+            row = decoded_line(self._lines, number, line, self._decoder)
+            self.result_count += 1
+            self.vacuous_count += is_vacuous(row)
+            self.missing_count += row.lacks_packet
+            if task is not None and task.task_id == row.task_id:
+                if row.attempt <= task.rows[-1].attempt:
+                    raise self._out_of_order(number, row)
+                task.rows.append(row)
+                task.lines.append(number)
+                continue
+            if task is not None:
+                if row.task_id < task.task_id:  # by code points, as UTF-8's bytes sort
+                    raise self._out_of_order(number, row)
+                self.task_count += 1
+                yield task
+            task = TaskRows(row.task_id, [row], [number])
+        if task is not None:
+            self.task_count += 1
+            yield task
+
+    def _out_of_order(self, number: int, row: Row) -> InputError:
+        return InputError(
+            "results are not in order",
+            file=str(self._lines.path),
+            line=number + 1,
+            field="task_id",
+            expected="rising ids, and rising attempts within a task",
+            found=f"{quoted(row.task_id)}, attempt {row.attempt}",
+            mend="write the bundle again with `wayproof fitness score`",
+        )
+
+    def record(self) -> ComparedBundle:
+        """Say which bundle this is; after its tasks were read."""
+        manifest = self.bundle.manifest
+        suite = read_record(self.bundle, SUMMARY_NAME, dict[str, Any]).get("suite")
+        return ComparedBundle(
+            inputs={role: digest.sha256 for role, digest in sorted(manifest.inputs.items())},
+            name=self.bundle.name,
+            result_count=self.result_count,
+            results_sha256=self.bundle.digest(RESULTS_NAME),
+            suite=suite if isinstance(suite, str) else "",
+            task_count=self.task_count,
+            vacuous_count=self.vacuous_count,
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def _row_type(cluster: str | None) -> type[Row]:
+    """Return the row's type; a field that it passes over is read where it is the cluster."""
+    if cluster is None or cluster in Row.__struct_fields__:
+        return Row
+    if cluster not in TaskResult.__struct_fields__:
+        raise InputError(
+            "not a field of a result",
+            field="--cluster",
+            expected=", ".join(sorted(TaskResult.__struct_fields__)),
+            found=cluster,
+        )
+    kind = msgspec.defstruct("Row", [(cluster, Any, None)], bases=(Row,), frozen=True, gc=False)
+    return cast("type[Row]", kind)
+
+
+def open_side(bundle: Bundle, cluster: str | None) -> Side:
+    """Open one bundle for a comparison.
+
+    Raises
+    ------
+    InputError
+        When it holds a summary only.
+    """
+    if not bundle.has(RESULTS_NAME):
+        raise InputError(
+            "holds no results to compare",
+            file=str(bundle.folder),
+            expected=RESULTS_NAME,
+            found="a bundle that was made with --summary-only",
+            mend="score again without --summary-only",
+        )
+    return Side(bundle, cluster)

@@ -1,0 +1,1 @@
+"""Gates for continuous integration: one line each, with value and bound."""
