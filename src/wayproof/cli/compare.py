@@ -1,4 +1,4 @@
-"""``wayproof compare``: did it get better, which debts are new, may this change land?"""
+"""``wayproof compare``: whether it got better, which debts are new, and gates on both."""
 
 import argparse
 from pathlib import Path

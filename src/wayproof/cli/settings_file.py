@@ -55,6 +55,11 @@ def _measures(value: Any) -> str | None:
     return None if texts is None else " ".join(texts)
 
 
+def _joined(value: Any) -> str | None:
+    texts = _texts(value)
+    return None if texts is None else ",".join(texts)
+
+
 _TABLES: Final[Mapping[str, Mapping[str, _Key]]] = {
     "gates": {
         "min-sufficient": _Key("min_sufficient", _text, 'a rate such as "90%"'),
@@ -62,7 +67,7 @@ _TABLES: Final[Mapping[str, Mapping[str, _Key]]] = {
         "max-p95-ms": _Key("max_p95_ms", _number, "milliseconds"),
         "max-unmeasured": _Key("max_unmeasured", _number, "a count"),
         "must-pass": _Key("must_pass", _texts, "files or patterns"),
-        "fail-on": _Key("fail_on", lambda value: _joined(value), "names"),
+        "fail-on": _Key("fail_on", _joined, "names"),
         "max-drop": _Key("max_drop", _bounds, "a table such as {recall = 0.02}"),
         "undecided": _Key("undecided", _text, '"pass" or "fail"'),
     },
@@ -77,11 +82,6 @@ _TABLES: Final[Mapping[str, Mapping[str, _Key]]] = {
         "select": _Key("select", _text, "how ids are selected"),
     },
 }
-
-
-def _joined(value: Any) -> str | None:
-    texts = _texts(value)
-    return None if texts is None else ",".join(texts)
 
 
 def add_settings_options(parser: argparse.ArgumentParser) -> None:

@@ -8,10 +8,11 @@ import msgspec
 from wayproof.bundles.reader import Bundle
 from wayproof.compare.columns import Column, compared_measures
 from wayproof.compare.queues import Ledger
-from wayproof.compare.read import Row, Side, TaskRows, open_side
+from wayproof.compare.read import Side, TaskRows, open_side
+from wayproof.measures.rows import Row
 from wayproof.compare.request import CompareRequest
 from wayproof.compare.units import Grouping, unit_record
-from wayproof.compare.values import DEFAULT_MEASURES, asked_measures
+from wayproof.measures.values import DEFAULT_MEASURES, asked_measures
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import (
     COMPARISON_SCHEMA_VERSION,
@@ -29,7 +30,7 @@ __all__ = ["compare_fitness"]
 
 LIMITS: Final = (
     "Two runs over the same tasks: it speaks of these tasks and of tasks like them, no others.",
-    "Digests were checked; what follows from what inside each bundle is `wayproof verify`'s work.",
+    "Digests were checked; whether the records follow from each other is for `verify` to say.",
     "Undecided is no proof of no difference; the detectable difference says what could be missed.",
     "The coverage of intervals is promised for means, not for quantiles of time.",
 )
@@ -245,5 +246,5 @@ def _refuse_different(suites: Suites, base: Bundle, new: Bundle) -> None:
         file=str(new.folder),
         expected="the same task ids, each task unchanged",
         found=", ".join(parts),
-        mend="--allow-different-suites compares what both have and lists the rest",
+        mend="{allow_different_suites} compares what both have and lists the rest",
     )

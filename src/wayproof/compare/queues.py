@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wayproof.compare.read import Row
+from wayproof.measures.rows import Row
 from wayproof.evidence.comparison_records import (
     Axis,
     Change,

@@ -11,56 +11,10 @@ from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import ComparedBundle
 from wayproof.evidence.fitness_names import RESULTS_NAME, SUMMARY_NAME
 from wayproof.evidence.fitness_records import TaskResult
+from wayproof.measures.rows import Row, is_vacuous
 from wayproof.text import quoted
 
-__all__ = ["Row", "Side", "TaskRows", "is_vacuous", "open_side"]
-
-
-class Row(msgspec.Struct, frozen=True, gc=False):
-    """What comparing needs of one result; its other fields are passed over."""
-
-    task_id: str
-    attempt: int = 1
-    defaulted_fields: list[str] = []
-    error: Any = None
-    expected_artifacts: list[str] = []
-    failed_checks: list[str] = []
-    family: str = ""
-    forbidden_status: str = "unscored"
-    found_expected_artifacts: list[str] = []
-    latency_status: str = "unmeasured"
-    literal_ids: list[str] = []
-    relevance: dict[str, int] | None = None
-    route_type: str = ""
-    scent_coverage: float | None = None
-    scent_status: str = "unscored"
-    selected_artifacts: list[str] = []
-    selection_order: list[int] | None = None
-    sufficiency_failure_kind: str | None = None
-    task_sha256: str | None = None
-    timed_out: bool = False
-    wall_ms: float | None = None
-
-    @property
-    def state(self) -> str:
-        """``sufficient``, ``vacuous`` or the failure kind."""
-        if self.sufficiency_failure_kind is not None:
-            return self.sufficiency_failure_kind
-        return "vacuous" if is_vacuous(self) else "sufficient"
-
-    @property
-    def lacks_packet(self) -> bool:
-        """Whether scoring had no packet for it."""
-        return self.error == "no packet captured" and not self.selected_artifacts
-
-
-def is_vacuous(row: Row) -> bool:
-    """Tell whether no rung was examined: the result could not fail."""
-    return (
-        not row.expected_artifacts
-        and row.scent_status == row.forbidden_status == "unscored"
-        and row.sufficiency_failure_kind is None
-    )
+__all__ = ["Side", "TaskRows", "open_side"]
 
 
 class TaskRows(NamedTuple):
@@ -130,7 +84,7 @@ class Side:
             field="task_id",
             expected="rising ids, and rising attempts within a task",
             found=f"{quoted(row.task_id)}, attempt {row.attempt}",
-            mend="write the bundle again with `wayproof fitness score`",
+            mend="score the packets again; results are never edited",
         )
 
     def record(self) -> ComparedBundle:
@@ -156,7 +110,7 @@ def _row_type(cluster: str | None) -> type[Row]:
     if cluster not in TaskResult.__struct_fields__:
         raise InputError(
             "not a field of a result",
-            field="--cluster",
+            setting="cluster",
             expected=", ".join(sorted(TaskResult.__struct_fields__)),
             found=cluster,
         )
@@ -177,7 +131,7 @@ def open_side(bundle: Bundle, cluster: str | None) -> Side:
             "holds no results to compare",
             file=str(bundle.folder),
             expected=RESULTS_NAME,
-            found="a bundle that was made with --summary-only",
-            mend="score again without --summary-only",
+            found="a bundle that holds a summary only",
+            mend="score again without {summary_only}",
         )
     return Side(bundle, cluster)

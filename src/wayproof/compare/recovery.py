@@ -39,7 +39,7 @@ LIMITS: Final = (
     "It speaks of grids made by this suite's generator, and of these policies on them.",
     "A grid's scenarios and seeds are correlated: grids are flipped and drawn whole.",
     "Cells of agents whose outcome is not ok count as neither completed nor verified.",
-    "Digests were checked; traces and records are `wayproof verify`'s work.",
+    "Digests were checked; whether records follow from traces is for `verify` to say.",
 )
 
 
@@ -92,7 +92,7 @@ def compare_recovery(base: Bundle, new: Bundle, request: CompareRequest) -> Reco
             file=str(new.folder / SUITE_NAME),
             expected=f"SHA-256 {base.digest(SUITE_NAME)}",
             found=f"SHA-256 {new.digest(SUITE_NAME)}",
-            mend="--allow-different-suites compares the scenarios that both have",
+            mend="{allow_different_suites} compares the scenarios that both have",
         )
     (before, before_suite), (after, after_suite) = _trials(base), _trials(new)
     pairs = _policy_pairs(before, after)
@@ -105,7 +105,7 @@ def compare_recovery(base: Bundle, new: Bundle, request: CompareRequest) -> Reco
             expected=f"the policies, scenarios and seeds of {base.name}",
             found=f"{len(only_base)} trials only in {base.name}, "
             f"{len(only_new)} only in {new.name}",
-            mend="--allow-different-suites compares the trials that both have",
+            mend="{allow_different_suites} compares the trials that both have",
         )
     drafts = [
         _compared(here, before[here], there, after[there]) for here, there in sorted(pairs.items())

@@ -11,7 +11,7 @@ class CompareRequest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     measures
-        Names as ``--measures`` takes them; None: the share of sufficient results, recall,
+        Names of measures; None: the share of sufficient results, recall,
         precision, scent, and quantiles of time where they were measured.
     cluster
         Field of the result whose values are resampled whole, or ``task``; None chooses.

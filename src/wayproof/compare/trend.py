@@ -14,9 +14,10 @@ from wayproof.compare.queues import (
     sufficiency_debt,
     why_not_paid,
 )
-from wayproof.compare.read import Row, open_side
+from wayproof.compare.read import open_side
+from wayproof.measures.rows import Row
 from wayproof.compare.request import CompareRequest
-from wayproof.compare.values import Asked, asked_measures, passes
+from wayproof.measures.values import Asked, asked_measures, passes
 from wayproof.evidence.comparison_records import OpenDebt, Trend, TrendStep
 
 __all__ = ["trend_of"]

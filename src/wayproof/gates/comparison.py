@@ -58,7 +58,7 @@ def parse_drop(text: str) -> Drop:
     if not equals or not measure or value < 0:
         raise InputError(
             "not a bound on a drop",
-            field="--max-drop",
+            setting="max_drop",
             expected="MEASURE=BOUND, such as recall=0.02",
             found=text or '""',
         )
@@ -105,15 +105,15 @@ def _new_debts(comparison: Comparison | RecoveryComparison, name: str) -> GateLi
     if name not in FAIL_ON:
         raise InputError(
             "not something to fail on",
-            field="--fail-on",
+            setting="fail_on",
             expected=", ".join(FAIL_ON),
             found=name,
         )
     if isinstance(comparison, RecoveryComparison):
         raise InputError(
             "bundles of verified recovery have no debts",
-            field="--fail-on",
-            expected=f"--max-drop {VERIFIED}=BOUND",
+            setting="fail_on",
+            expected=f"a bound on {VERIFIED}",
             found=name,
         )
     kind = name.split("-")[1]
@@ -147,10 +147,10 @@ def _drops(comparison: Comparison | RecoveryComparison, drop: Drop) -> Sequence[
 def _unknown_measure(name: str, known: Sequence[str]) -> InputError:
     return InputError(
         "a gate on a measure that was not compared",
-        field="--max-drop",
+        setting="max_drop",
         expected=", ".join(known),
         found=name,
-        mend="name it in --measures",
+        mend="name it in {measures}",
     )
 
 

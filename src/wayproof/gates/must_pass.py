@@ -62,7 +62,7 @@ def read_passed(results: Path) -> Iterable[Passed]:
 
 
 def must_pass_gates(wanted: Sequence[str], results: Iterable[Passed]) -> list[GateLine]:
-    """Hold results against ``--must-pass`` values, one line each.
+    """Hold results against files of ids and patterns, one line each.
 
     A value that is a file holds task ids, one a line; any other is a pattern over ids
     (``*``, ``?``, ``[…]``). Every result of a task must pass; one that could not fail is no
@@ -94,7 +94,7 @@ def _wanted(value: str) -> _Wanted:
         text = path.read_text("utf-8")
     except (OSError, ValueError) as error:
         raise InputError(
-            "can't be read", file=value, field="--must-pass", found=str(error)
+            "can't be read", file=value, setting="must_pass", found=str(error)
         ) from None
     return _Wanted(value, frozenset(line for line in text.splitlines() if line.strip()))
 

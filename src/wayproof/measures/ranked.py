@@ -270,17 +270,17 @@ def _parse(word: str) -> Measure:
     if spelled is None or definition is None:
         raise InputError(
             "not a measure",
-            field="--measures",
+            setting="measures",
             expected=", ".join(_examples()),
             found=word,
         )
     cutoff = spelled["cutoff"]
     if cutoff is None and definition.cutoff == "required":
         raise InputError(
-            "measure without cutoff", field="--measures", expected=f"{word}@10", found=word
+            "measure without cutoff", setting="measures", expected=f"{word}@10", found=word
         )
     if cutoff is not None and int(cutoff) < 1:
-        raise InputError("cutoff below 1", field="--measures", expected="1 or more", found=word)
+        raise InputError("cutoff below 1", setting="measures", expected="1 or more", found=word)
     name = definition.name if cutoff is None else f"{definition.name}@{int(cutoff)}"
     return Measure(name, definition, NO_CUTOFF if cutoff is None else int(cutoff))
 

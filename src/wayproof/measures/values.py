@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from wayproof.compare.read import Row
+from wayproof.measures.rows import Row
 from wayproof.errors import InputError
 from wayproof.measures.ranked import Measure, Ranking, parse_measures, ranking_of
 
@@ -70,7 +70,7 @@ def _parsed(name: str) -> tuple[Measure, ...]:
             raise
         raise InputError(
             error.problem,
-            field=error.field,
+            setting=error.setting,
             expected=", ".join([*DEFAULT_MEASURES, error.expected]),
             found=error.found,
         ) from None

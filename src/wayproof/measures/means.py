@@ -1,0 +1,93 @@
+"""Means of measures over a bundle's results, attempts averaged within their task."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from wayproof.canonical import Record
+from wayproof.errors import InputError
+from wayproof.measures.rows import Row
+from wayproof.measures.values import Asked, asked_measures
+
+__all__ = ["MeasureMean", "measure_means"]
+
+
+class MeasureMean(Record, frozen=True):
+    """One measure's mean.
+
+    Attributes
+    ----------
+    left_out
+        Tasks that are in no mean, by reason.
+    mean
+        Over ``tasks``; null when there are none.
+    missing_packets
+        Results without packet; they score 0.
+    """
+
+    left_out: dict[str, int]
+    mean: float | None
+    missing_packets: int
+    name: str
+    tasks: int
+
+
+def measure_means(
+    results: Path, names: Sequence[str], *, all_topics: bool = False
+) -> list[MeasureMean]:
+    """Average measures over the results of a bundle.
+
+    Parameters
+    ----------
+    results
+        Its ``results.jsonl``: a task's attempts stand together.
+    names
+        Measures as ir_measures spells them, ``pass@k`` and ``pass^k``.
+    all_topics
+        Count tasks that expect nothing as 0 instead of leaving them out.
+
+    Raises
+    ------
+    InputError
+        For an unknown measure, and for results that don't hold the packet's order.
+    """
+    asked = [one for one in asked_measures(names, all_topics=all_topics) if one.kind == "mean"]
+    values: list[list[float]] = [[] for _ in asked]
+    task_count = missing = 0
+    for _, group in groupby(_rows(results), key=lambda row: row.task_id):
+        rows = list(group)
+        task_count += 1
+        missing += sum(row.lacks_packet for row in rows)
+        for one, found in zip(asked, values, strict=True):
+            value = one.value(rows)
+            if value is not None:
+                found.append(value)
+    return [
+        _mean(one, found, task_count, missing) for one, found in zip(asked, values, strict=True)
+    ]
+
+
+def _mean(asked: Asked, values: Sequence[float], task_count: int, missing: int) -> MeasureMean:
+    left_out = task_count - len(values)
+    return MeasureMean(
+        left_out={asked.without: left_out} if left_out else {},
+        mean=math.fsum(values) / len(values) if values else None,
+        missing_packets=missing if asked.ranked else 0,
+        name=asked.name,
+        tasks=len(values),
+    )
+
+
+def _rows(results: Path) -> Iterator[Row]:
+    decode = msgspec.json.Decoder(Row).decode
+    with results.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise InputError(
+                    "not a result", file=str(results), line=number, found=str(error)
+                ) from None
