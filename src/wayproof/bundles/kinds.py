@@ -73,7 +73,8 @@ class BundleKind(NamedTuple):
         ``module:function``, called with (bundle, sources, place, may_page); it yields the
         pages of a report. None: the kind has no page.
     comparison
-        ``module:function`` that compares two bundles of the kind; None: there is none.
+        ``module:function``, called with (base, new, request); it compares two bundles of the
+        kind. None: they can't be compared.
     """
 
     name: str
@@ -142,6 +143,7 @@ KINDS: Final[dict[str, BundleKind]] = {
             checker="wayproof.fitness.check_bundle:check",
             source_roles=("tasks", "packets"),
             page_maker="wayproof.report.fitness_page:pages_of",
+            comparison="wayproof.compare.fitness:compare_fitness",
         ),
         BundleKind(
             recovery_names.BUNDLE_KIND,
@@ -157,6 +159,7 @@ KINDS: Final[dict[str, BundleKind]] = {
             ),
             checker="wayproof.recovery.check_bundle:check",
             page_maker="wayproof.report.recovery_page:pages_of",
+            comparison="wayproof.compare.recovery:compare_recovery",
         ),
         BundleKind(
             REPORT_KIND,

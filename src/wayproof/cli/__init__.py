@@ -50,6 +50,9 @@ COMMANDS: dict[str, Command] = {
     ),
     "formats": Command("wayproof.cli.formats", "list the log formats, and what each can't know"),
     "trec": Command("wayproof.cli.trec", "read and write TREC's judgments and runs"),
+    "compare": Command(
+        "wayproof.cli.compare", "compare two bundles: what changed, what is new, may it land"
+    ),
     "recovery": Command(
         "wayproof.cli.recovery", "measure verified recovery after a rejected action"
     ),

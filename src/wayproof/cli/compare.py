@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayproof.cli import say
-from wayproof.cli.formats import add_format_option, read_formats, write_formats
+from wayproof.cli.measure_options import add_measure_options, must_pass_lines
+from wayproof.cli.output_formats import add_format_option, read_formats, write_formats
 from wayproof.cli.settings_file import add_settings_options, apply_settings
 
 if TYPE_CHECKING:
     from wayproof.evidence.comparison_records import Comparison, GateLine, RecoveryComparison
 
-__all__ = ["add_measure_options", "configure", "run", "undecided_fails"]
+__all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,20 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_format_option(parser)
     add_compare_gates(parser)
     add_settings_options(parser)
-
-
-def add_measure_options(parser: argparse.ArgumentParser) -> None:
-    """Declare which measures are looked at."""
-    parser.add_argument(
-        "--measures",
-        metavar="NAMES",
-        help='such as "R@20 nDCG@10 RR AP Success@1 Judged@10 pass@3 pass^3"',
-    )
-    parser.add_argument(
-        "--all-topics",
-        action="store_true",
-        help="count tasks that expect nothing as 0 in ranked measures, as trec_eval -c does",
-    )
 
 
 def add_compare_gates(parser: argparse.ArgumentParser) -> None:
@@ -106,10 +93,10 @@ def run(args: argparse.Namespace) -> int:
     for line in lines:
         # Where stdout is a document the verdicts go to stderr.
         (say if any(one.place is None for one in formats) else print)(line.line)
-    return 1 if any(undecided_fails(line, gates.undecided) for line in lines) else 0
+    return 1 if any(_fails(line, gates.undecided) for line in lines) else 0
 
 
-def undecided_fails(line: "GateLine", undecided: str) -> bool:
+def _fails(line: "GateLine", undecided: str) -> bool:
     """Tell whether a gate's line makes the command fail."""
     return line.state == "fail" or (line.state == "undecided" and undecided == "fail")
 
@@ -156,7 +143,7 @@ def _gates(args: argparse.Namespace) -> Any:
                 expected=", ".join(FAIL_ON),
                 found=name,
             )
-    undecided = "pass" if args.undecided is None else args.undecided
+    undecided: Any = "pass" if args.undecided is None else args.undecided
     if undecided not in {"pass", "fail"}:
         raise InputError(
             "not an outcome", field="undecided", expected="pass or fail", found=undecided
@@ -170,7 +157,7 @@ def _gates(args: argparse.Namespace) -> Any:
 
 def _gates_of_new(args: argparse.Namespace) -> "list[GateLine]":
     """Hold NEW alone against the gates that ``score`` has too."""
-    from wayproof.cli.fitness import gates_of, must_pass_lines
+    from wayproof.cli.fitness import gates_of
     from wayproof.evidence.comparison_records import GateLine
 
     gates = gates_of(args)
@@ -201,4 +188,5 @@ def _gates_of_difference(
 ) -> "list[GateLine]":
     from wayproof.gates.comparison import comparison_gates
 
-    return comparison_gates(comparison, gates)
+    lines: list[GateLine] = comparison_gates(comparison, gates)
+    return lines

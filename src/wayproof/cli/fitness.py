@@ -1,10 +1,9 @@
 """``wayproof fitness``: score captured packets against typed tasks."""
 
 import argparse
-import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from wayproof.cli import CommandParser, parse, run_safely, say, write_json
 if TYPE_CHECKING:
     from wayproof.fitness.gates import Gate
 
-__all__ = ["build_parser", "configure", "main", "run"]
+__all__ = ["add_gates", "build_parser", "configure", "gates_of", "main", "run"]
 
 _LARGE_BYTES = 64 << 20
 
@@ -86,11 +85,18 @@ def _configure_benchmark(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_fixtures(parser: argparse.ArgumentParser) -> None:
+    from wayproof.cli.output_formats import add_format_option
+
     _add_case_source(parser)
+    add_format_option(parser)
     _add_json(parser)
 
 
 def _configure_score(parser: argparse.ArgumentParser) -> None:
+    from wayproof.cli.measure_options import add_measure_options
+    from wayproof.cli.output_formats import add_format_option
+    from wayproof.cli.settings_file import add_settings_options
+
     parser.add_argument(
         "--tasks",
         metavar="T",
@@ -132,6 +138,15 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         help="share the work; the bytes stay the same (default: 1, or one a processor for "
         "packets of 64 MiB and more)",
     )
+    add_measure_options(parser)
+    add_format_option(parser)
+    add_gates(parser)
+    add_settings_options(parser)
+    _add_json(parser)
+
+
+def add_gates(parser: argparse.ArgumentParser) -> Any:
+    """Declare the gates of one result; return their group."""
     gates = parser.add_argument_group("gates", "exit 1 when one fails, each on a line of its own")
     gates.add_argument(
         "--min-sufficient",
@@ -152,7 +167,14 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
     )
     gates.add_argument("--max-p95-ms", metavar="N", help="95th percentile of the wall times")
     gates.add_argument("--max-unmeasured", metavar="N", help="results without wall time")
-    _add_json(parser)
+    gates.add_argument(
+        "--must-pass",
+        metavar="FILE|GLOB",
+        action="append",
+        default=[],
+        help="tasks that must be sufficient: a file of ids, or a pattern; may be repeated",
+    )
+    return gates
 
 
 def process_count(text: str) -> int:
@@ -231,12 +253,15 @@ def _unknown_keys(document: dict[str, Any]) -> Counter[str]:
 
 
 def _evaluate_fixtures(args: argparse.Namespace) -> int:
+    from wayproof.cli.output_formats import read_formats, write_formats
     from wayproof.fitness import evaluate_fixture_dir
 
+    formats = read_formats(args.format)
     result = evaluate_fixture_dir(_case_folder(args))
+    is_document = write_formats(formats, result)
     if args.json:
         write_json(result)
-    else:
+    elif not is_document:
         from wayproof.cli import fitness_tables as tables
 
         tables.print_cases(result)
@@ -261,11 +286,19 @@ def _case_folder(args: argparse.Namespace) -> Path:
 
 
 def _score(args: argparse.Namespace) -> int:
-    from wayproof.evidence.fitness_names import DEBTS_NAME, RESULTS_NAME
+    from contextlib import ExitStack
+
+    from wayproof.bundles.written import written_places
+    from wayproof.cli.measure_options import must_pass_lines
+    from wayproof.cli.output_formats import read_formats, write_formats
+    from wayproof.cli.settings_file import apply_settings
+    from wayproof.evidence.fitness_names import RESULTS_NAME
     from wayproof.fitness.gates import check_gates
     from wayproof.fitness.score import ScoreRequest, score
 
-    gates = _gates(args)
+    apply_settings(args, "gates", "measures")
+    formats = read_formats(args.format)
+    gates = gates_of(args)
     request = ScoreRequest(
         tasks=args.tasks,
         packets=args.packets,
@@ -276,45 +309,99 @@ def _score(args: argparse.Namespace) -> int:
         require_filled=args.require_filled,
     )
     unknown_keys: Counter[str] = Counter()
-    with _place_to_show(args) as place:
-        with _progress() as progress:
+    with ExitStack() as stack:
+        out = _place_of_results(args, formats, stack)
+        with _progress() as progress, ExitStack() as apart:
+            if args.out is None:
+                apart.enter_context(written_places())  # what is removed again is not told
             record = score(
                 request,
-                place,
+                out,
                 overwrite=args.overwrite,
                 progress=progress,
                 on_unknown_keys=unknown_keys.update,
             )
         verdicts = check_gates(record["summary"], gates)
+        passed = [] if out is None else must_pass_lines(args.must_pass, out)
+        lines = [*(verdict.line() for verdict in verdicts), *(gate.line for gate in passed)]
+        shown_gates = [verdict._asdict() for verdict in verdicts]
+        shown_gates += [
+            {"name": one.name, "value": one.value, "bound": one.bound, "ok": one.state == "pass"}
+            for one in passed
+        ]
+        document = {**record, "gates": shown_gates}
+        if args.measures is not None and out is not None:
+            document["measures"] = _measures(args, out)
+        results = None if out is None or args.summary_only else out / RESULTS_NAME
+        is_document = write_formats(formats, document, results=results, gates=lines)
         if args.json:
-            write_json({**record, "gates": [verdict._asdict() for verdict in verdicts]})
-        else:
-            from wayproof.cli import fitness_tables as tables
-
-            tables.print_suite(record, record["sufficiency_latency_matrix"])
-            if place is not None and not args.summary_only:
-                tables.print_debts(tables.debts_from(place / DEBTS_NAME))
-                tables.print_twins(tables.missed_in(place / RESULTS_NAME))
-            tables.print_limits()
-            tables.print_set_aside(record)
-            tables.print_unknown_keys(unknown_keys)
-            tables.print_written(args.out)
-    for verdict in verdicts:
-        # With --json the verdicts go to stderr, so that stdout stays one document.
-        (say if args.json else print)(verdict.line())
-    return 1 if _status(record) or not all(verdict.ok for verdict in verdicts) else 0
+            write_json(document)
+        elif not is_document:
+            _print_score(args, document, out, unknown_keys)
+    for line in lines:
+        # Where stdout is one document the verdicts go to stderr.
+        (say if args.json or is_document else print)(line)
+    held = all(gate["ok"] for gate in shown_gates)
+    return 1 if _status(record) or not held else 0
 
 
-@contextlib.contextmanager
-def _place_to_show(args: argparse.Namespace) -> Iterator[Path | None]:
-    """Give the bundle's place; without one, where a person looks, a place that goes away."""
-    if args.out is not None or args.json or args.summary_only:
-        yield args.out
-        return
+def _place_of_results(args: argparse.Namespace, formats: Any, stack: Any) -> Path | None:
+    """Return where results are written: to ``--out``, or for the while that they are read."""
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="wayproof-") as folder:
-        yield Path(folder) / "shown"
+    from wayproof.errors import InputError
+
+    needed = (
+        args.measures is not None or args.must_pass or any(one.name != "json" for one in formats)
+    )
+    if needed and args.summary_only:
+        raise InputError(
+            "measures, gates on tasks and formats need the results",
+            setting="summary_only",
+            expected="a bundle with its results",
+            found="a summary only",
+        )
+    if args.out is not None:
+        return Path(args.out)
+    # The tables show what failed; of a large file only how much did.
+    shown = not args.json and not formats and not args.summary_only and _is_small(args.packets)
+    if not needed and not shown:
+        return None
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-"))) / "bundle"
+
+
+def _print_score(
+    args: argparse.Namespace,
+    document: dict[str, Any],
+    out: Path | None,
+    unknown_keys: Counter[str],
+) -> None:
+    from wayproof.cli import fitness_tables as tables
+    from wayproof.evidence.fitness_names import DEBTS_NAME, RESULTS_NAME
+
+    tables.print_suite(document, document["sufficiency_latency_matrix"])
+    for one in document.get("measures", ()):
+        tables.print_measure(one)
+    if out is not None and not args.summary_only:
+        tables.print_debts(tables.debts_from(out / DEBTS_NAME))
+        tables.print_twins(tables.missed_in(out / RESULTS_NAME))
+    tables.print_limits()
+    tables.print_set_aside(document)
+    tables.print_unknown_keys(unknown_keys)
+    tables.print_written(args.out)
+
+
+def _is_small(packets: Path) -> bool:
+    return packets.is_file() and packets.stat().st_size < _LARGE_BYTES
+
+
+def _measures(args: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
+    from wayproof.evidence.fitness_names import RESULTS_NAME
+    from wayproof.measures.means import measure_means
+
+    names = args.measures.replace(",", " ").split()
+    means = measure_means(out / RESULTS_NAME, names, all_topics=args.all_topics)
+    return [one.as_dict() for one in means]
 
 
 def _default_processes(packets: Path) -> int:
@@ -336,7 +423,8 @@ def _progress() -> Any:
     return byte_progress("scoring")
 
 
-def _gates(args: argparse.Namespace) -> "list[Gate]":
+def gates_of(args: argparse.Namespace) -> "list[Gate]":
+    """Read the gates of one result."""
     from wayproof.fitness.gates import Gate, parse_rate
 
     gates = []

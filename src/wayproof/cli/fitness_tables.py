@@ -24,6 +24,7 @@ __all__ = [
     "missed_of",
     "print_cases",
     "print_debts",
+    "print_measure",
     "print_suite",
     "print_twins",
 ]
@@ -155,6 +156,16 @@ def print_twins(results: Iterable[Missed]) -> None:
         title = f"near twins of missing ids: {count} (ids are compared literally)"
         headings = ("task", "missing", "selected", "they differ by")
         _print_queue(_console(), title, headings, shown, count)
+
+
+def print_measure(one: dict[str, Any]) -> None:
+    """Print one ranked measure's mean, over how many tasks, and what is in it."""
+    mean = "—" if one["mean"] is None else f"{one['mean']:.6f}"
+    parts = [f"{count} left out ({why})" for why, count in one["left_out"].items()]
+    if one["missing_packets"]:
+        parts.append(f"{one['missing_packets']} without packet, scored 0")
+    told = "".join(f"; {part}" for part in parts)
+    _console().print(f"{one['name']:<14} {mean} over {_counted(one['tasks'], 'task')}{told}")
 
 
 def debts_from(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,140 +1,37 @@
-"""``--format X=FILE``: the same result in several forms at once."""
+"""``wayproof formats``: the log formats, and what each can't know."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
-
-__all__ = ["FORMATS", "Format", "add_format_option", "read_formats", "write_formats"]
-
-FORMATS: Final = ("csv", "json", "junit", "markdown")
+__all__ = ["configure", "run"]
 
 
-class Format(NamedTuple):
-    """A form, and the file it goes to; None is stdout."""
-
-    name: str
-    place: Path | None
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
-def add_format_option(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--format``."""
-    parser.add_argument(
-        "--format",
-        metavar="X[=FILE]",
-        action="append",
-        default=[],
-        help=f"{', '.join(FORMATS)}: to a file, or to stdout in place of the tables; may be "
-        "repeated",
-    )
+def run(args: argparse.Namespace) -> int:
+    """Describe every format."""
+    from wayproof.capture.adapter import FIELDS
+    from wayproof.capture.registry import formats
 
+    described = list(formats())
+    if args.json:
+        import msgspec
 
-def read_formats(given: Sequence[str]) -> list[Format]:
-    """Read what was asked for; one form at most may go to stdout."""
-    from wayproof.errors import InputError
-
-    formats = []
-    for text in given:
-        name, equals, place = text.partition("=")
-        if name not in FORMATS or (equals and not place):
-            raise InputError(
-                "not a format", setting="format", expected=f"{', '.join(FORMATS)}", found=text
-            )
-        formats.append(Format(name, Path(place) if equals else None))
-    if sum(one.place is None for one in formats) > 1:
-        raise InputError(
-            "two formats can't both go to stdout",
-            setting="format",
-            expected="a file for all but one",
-            found=", ".join(given),
-        )
-    return formats
-
-
-def write_formats(
-    formats: Sequence[Format], document: "Comparison | RecoveryComparison | dict[str, Any]", **more: Any
-) -> bool:
-    """Write every form; tell whether one of them went to stdout.
-
-    Files are replaced whole: a reader sees the old one or the new one.
-    """
-    from wayproof.bundles.whole_file import write_whole
-
-    for one in sorted(formats, key=lambda form: form.place is None):
-        text = _lines(one.name, document, **more)
-        if one.place is None:
-            _to_stdout(text)
-        else:
-            write_whole(one.place, "".join(text).encode("utf-8"))
-    return any(one.place is None for one in formats)
-
-
-def _to_stdout(lines: Iterable[str]) -> None:
-    import sys
-
-    sys.stdout.flush()
-    for line in lines:
-        sys.stdout.buffer.write(line.encode("utf-8"))
-
-
-def _lines(name: str, document: Any, **more: Any) -> Iterator[str]:
-    if name == "json":
-        yield _json(document)
-    elif isinstance(document, dict):
-        yield from _suite_lines(name, document, **more)
-    else:
-        yield from _comparison_lines(name, document)
-
-
-def _json(document: Any) -> str:
-    import json
-
-    import msgspec
-
-    value = msgspec.json.decode(msgspec.json.encode(document))
-    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _comparison_lines(name: str, document: Any) -> Iterator[str]:
-    if name == "markdown":
-        from wayproof.outputs.markdown import comparison_markdown
-
-        yield comparison_markdown(document)
-    elif name == "junit":
-        from wayproof.outputs.junit import comparison_junit, junit_lines
-
-        yield from junit_lines(comparison_junit(document))
-    else:
-        from wayproof.outputs.comparison_csv import comparison_csv
-
-        yield from comparison_csv(document)
-
-
-def _suite_lines(
-    name: str, document: dict[str, Any], *, results: Path | None = None, gates: Sequence[str] = ()
-) -> Iterator[str]:
-    from wayproof.outputs.csv_rows import RESULT_COLUMNS, csv_lines
-    from wayproof.outputs.junit import fixtures_junit, junit_lines, results_junit
-    from wayproof.outputs.markdown import fixtures_markdown, scored_markdown
-    from wayproof.outputs.rows import read_rows
-
-    is_cases = "cases" in document
-    if name == "markdown":
-        rows = () if results is None else read_rows(results)
-        yield fixtures_markdown(document) if is_cases else scored_markdown(document, rows, gates)
-    elif name == "junit":
-        rows = () if results is None else read_rows(results)
-        yield from junit_lines(
-            fixtures_junit(document) if is_cases else results_junit(document["suite"], rows)
-        )
-    else:
-        rows = _case_results(document) if results is None else read_rows(results)
-        yield from csv_lines(RESULT_COLUMNS, rows)
-
-
-def _case_results(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for case in document.get("cases", ()):
-        yield from case["result"]["task_results"]
+        print(msgspec.json.encode(described).decode())
+        return 0
+    for one in described:
+        print(f"{one.name}: {one.title}")
+        print(f"  files     {one.files}")
+        sampled = f" (newest sample: {one.sampled})" if one.sampled else ""
+        print(f"  versions  {one.versions}{sampled}")
+        print(f"  told by   {one.detected_by}")
+        for level in ("native", "derived", "unknown"):
+            names = [FIELDS[key] for key, value in one.fields.items() if value == level]
+            if names:
+                print(f"  {level:<9} {', '.join(names)}")
+        for limit in one.limits:
+            print(f"  note      {limit}")
+        print()
+    return 0

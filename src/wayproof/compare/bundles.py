@@ -5,13 +5,11 @@ from pathlib import Path
 
 import msgspec
 
+from wayproof.bundles.kinds import KINDS, load
 from wayproof.bundles.reader import Bundle, open_bundle
-from wayproof.compare.fitness import compare_fitness
-from wayproof.compare.recovery import compare_recovery
 from wayproof.compare.request import CompareRequest
 from wayproof.compare.trend import trend_of
 from wayproof.errors import InputError
-from wayproof.evidence import fitness_names, recovery_names
 from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
 
 __all__ = ["CompareRequest", "compare_bundles", "compare_row"]
@@ -35,7 +33,7 @@ def compare_bundles(
     Returns
     -------
     Comparison or RecoveryComparison
-        What ``wayproof compare BASE NEW --format json`` prints, as records.
+        What the command line prints as JSON, as records.
 
     Raises
     ------
@@ -72,13 +70,13 @@ def _compare(base: Bundle, new: Bundle, request: CompareRequest) -> AnyCompariso
             expected=f"a {kinds[0]} bundle",
             found=f"a {kinds[1]} bundle",
         )
-    if kinds[0] == fitness_names.BUNDLE_KIND:
-        return compare_fitness(base, new, request)
-    if kinds[0] == recovery_names.BUNDLE_KIND:
-        return compare_recovery(base, new, request)
-    raise InputError(
-        "bundles of this kind can't be compared",
-        file=str(base.folder),
-        expected="fitness or recovery",
-        found=kinds[0],
-    )
+    place = base.kind.comparison
+    if place is None:
+        raise InputError(
+            "bundles of this kind can't be compared",
+            file=str(base.folder),
+            expected=" or ".join(kind.name for kind in KINDS.values() if kind.comparison),
+            found=kinds[0],
+        )
+    compared: AnyComparison = load(place)(base, new, request)
+    return compared

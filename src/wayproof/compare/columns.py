@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from wayproof.measures.rows import Row
 from wayproof.compare.units import Clusters
-from wayproof.measures.values import Asked, passes, wall_ms_of
 from wayproof.evidence.comparison_records import MeasureChange, Verdict
+from wayproof.measures.rows import Row
+from wayproof.measures.values import Asked, passes, wall_ms_of
 from wayproof.stats.censored import Ends, quantile_difference_ends, quantile_of
 from wayproof.stats.exact_tests import holm
 from wayproof.stats.numeric import EXTRA, has_numeric

@@ -9,10 +9,8 @@ from wayproof.bundles.reader import Bundle
 from wayproof.compare.columns import Column, compared_measures
 from wayproof.compare.queues import Ledger
 from wayproof.compare.read import Side, TaskRows, open_side
-from wayproof.measures.rows import Row
 from wayproof.compare.request import CompareRequest
 from wayproof.compare.units import Grouping, unit_record
-from wayproof.measures.values import DEFAULT_MEASURES, asked_measures
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import (
     COMPARISON_SCHEMA_VERSION,
@@ -22,6 +20,8 @@ from wayproof.evidence.comparison_records import (
     Suites,
 )
 from wayproof.evidence.fitness_names import BUNDLE_KIND
+from wayproof.measures.rows import Row
+from wayproof.measures.values import DEFAULT_MEASURES, asked_measures
 from wayproof.stats.numeric import EXTRA, has_numeric
 from wayproof.stats.paired import ALPHA, DRAWS, POWER, resamples_for
 from wayproof.text import quoted

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wayproof.measures.rows import Row
 from wayproof.evidence.comparison_records import (
     Axis,
     Change,
@@ -13,6 +12,7 @@ from wayproof.evidence.comparison_records import (
     Flip,
 )
 from wayproof.evidence.fitness_names import FAILURE_KINDS
+from wayproof.measures.rows import Row
 
 __all__ = ["LATENCY", "SUFFICIENCY", "Ledger", "debt_id", "latency_debt", "why_not_paid"]
 

@@ -15,10 +15,10 @@ from wayproof.compare.queues import (
     why_not_paid,
 )
 from wayproof.compare.read import open_side
-from wayproof.measures.rows import Row
 from wayproof.compare.request import CompareRequest
-from wayproof.measures.values import Asked, asked_measures, passes
 from wayproof.evidence.comparison_records import OpenDebt, Trend, TrendStep
+from wayproof.measures.rows import Row
+from wayproof.measures.values import Asked, asked_measures, passes
 
 __all__ = ["trend_of"]
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from wayproof.measures.rows import Row
 from wayproof.evidence.comparison_records import Unit
+from wayproof.measures.rows import Row
 from wayproof.stats.paired import LEAST_CLUSTERS, effective_number
 from wayproof.text import clip
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from wayproof.measures.rows import Row
 from wayproof.errors import InputError
 from wayproof.measures.ranked import Measure, Ranking, parse_measures, ranking_of
+from wayproof.measures.rows import Row
 
 __all__ = ["DEFAULT_MEASURES", "SHARE", "Asked", "asked_measures", "passes", "wall_ms_of"]
 

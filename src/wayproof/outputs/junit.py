@@ -13,7 +13,7 @@ from wayproof.evidence.comparison_records import Comparison, DebtQueue, Recovery
 from wayproof.text import clip
 
 __all__ = [
-    "TestCase",
+    "JUnitCase",
     "comparison_junit",
     "fixtures_junit",
     "junit_lines",
@@ -48,7 +48,7 @@ def _escape(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-class TestCase(NamedTuple):
+class JUnitCase(NamedTuple):
     """One test case.
 
     Attributes
@@ -59,8 +59,6 @@ class TestCase(NamedTuple):
         What failed, in a word.
     """
 
-    __test__ = False  # no class of tests, whatever its name
-
     group: str
     name: str
     outcome: str
@@ -69,7 +67,7 @@ class TestCase(NamedTuple):
     wall_s: float = 0.0
 
 
-def junit_lines(suites: Mapping[str, Sequence[TestCase]]) -> Iterator[str]:
+def junit_lines(suites: Mapping[str, Sequence[JUnitCase]]) -> Iterator[str]:
     """Yield the document, a line each."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield "<testsuites>\n"
@@ -89,7 +87,7 @@ def junit_lines(suites: Mapping[str, Sequence[TestCase]]) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def _case(case: TestCase) -> Iterator[str]:
+def _case(case: JUnitCase) -> Iterator[str]:
     head = (
         f'    <testcase classname="{xml_text(clip(case.group, _TEXT_CHARS))}"'
         f' name="{xml_text(clip(case.name, _TEXT_CHARS))}" time="{case.wall_s:.3f}"'
@@ -112,10 +110,10 @@ def _name(row: Mapping[str, Any]) -> str:
     return str(row["task_id"]) if attempt is None else f"{row['task_id']} (attempt {attempt})"
 
 
-def results_junit(suite: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, list[TestCase]]:
+def results_junit(suite: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, list[JUnitCase]]:
     """Turn results into two suites: sufficiency, and latency."""
-    sufficiency: list[TestCase] = []
-    latency: list[TestCase] = []
+    sufficiency: list[JUnitCase] = []
+    latency: list[JUnitCase] = []
     for row in rows:
         wall_s = (row.get("wall_ms") or 0) / 1000
         group = f"{row.get('family', '')}.{row.get('route_type', '')}"
@@ -124,12 +122,12 @@ def results_junit(suite: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, li
     return {f"{suite}: sufficiency": sufficiency, f"{suite}: latency": latency}
 
 
-def _sufficiency(group: str, row: Mapping[str, Any], wall_s: float) -> TestCase:
+def _sufficiency(group: str, row: Mapping[str, Any], wall_s: float) -> JUnitCase:
     kind = row["sufficiency_failure_kind"]
     if kind is None:
         outcome = "skipped" if row.get("vacuous") is True else "pass"
-        return TestCase(group, _name(row), outcome, wall_s=wall_s)
-    return TestCase(
+        return JUnitCase(group, _name(row), outcome, wall_s=wall_s)
+    return JUnitCase(
         group,
         _name(row),
         "error" if kind in _ERRORS else "failure",
@@ -152,14 +150,14 @@ def _why(kind: str, row: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _latency(group: str, row: Mapping[str, Any], wall_s: float) -> TestCase:
+def _latency(group: str, row: Mapping[str, Any], wall_s: float) -> JUnitCase:
     status = row["latency_status"]
     if status == "pass":
-        return TestCase(group, _name(row), "pass", wall_s=wall_s)
+        return JUnitCase(group, _name(row), "pass", wall_s=wall_s)
     if status == "unmeasured":
-        return TestCase(group, _name(row), "skipped", wall_s=wall_s)
+        return JUnitCase(group, _name(row), "skipped", wall_s=wall_s)
     took = "cut off" if row.get("wall_ms") is None else f"{row['wall_ms']} ms"
-    return TestCase(
+    return JUnitCase(
         group,
         _name(row),
         "error" if status == "timeout" else "failure",
@@ -169,7 +167,7 @@ def _latency(group: str, row: Mapping[str, Any], wall_s: float) -> TestCase:
     )
 
 
-def fixtures_junit(record: Mapping[str, Any]) -> dict[str, list[TestCase]]:
+def fixtures_junit(record: Mapping[str, Any]) -> dict[str, list[JUnitCase]]:
     """Turn a folder of cases into one suite: a case whose expectation is unmet fails."""
     cases = []
     for case in record["cases"]:
@@ -181,7 +179,7 @@ def fixtures_junit(record: Mapping[str, Any]) -> dict[str, list[TestCase]]:
             if not check["ok"]
         ]
         cases.append(
-            TestCase(
+            JUnitCase(
                 "cases",
                 case["case_id"],
                 "pass" if met else "failure",
@@ -194,12 +192,12 @@ def fixtures_junit(record: Mapping[str, Any]) -> dict[str, list[TestCase]]:
 
 def comparison_junit(
     comparison: Comparison | RecoveryComparison,
-) -> dict[str, list[TestCase]]:
+) -> dict[str, list[JUnitCase]]:
     """Turn a comparison into suites: gates, and new debts in each queue."""
     outcomes = {"pass": "pass", "fail": "failure", "undecided": "skipped"}
     suites = {
         "gates": [
-            TestCase("gates", gate.name, outcomes[gate.state], gate.state, gate.line)
+            JUnitCase("gates", gate.name, outcomes[gate.state], gate.state, gate.line)
             for gate in comparison.gates
         ]
     }
@@ -208,7 +206,7 @@ def comparison_junit(
             suites[f"new {queue.queue} debts"] = _new_debts(queue)
     else:
         suites["trials"] = [
-            TestCase(
+            JUnitCase(
                 policy.new_policy,
                 f"{trial.scenario_id}/{trial.policy_seed}",
                 "failure" if trial.base_verified else "pass",
@@ -221,9 +219,9 @@ def comparison_junit(
     return suites
 
 
-def _new_debts(queue: DebtQueue) -> list[TestCase]:
+def _new_debts(queue: DebtQueue) -> list[JUnitCase]:
     return [
-        TestCase(
+        JUnitCase(
             f"{debt.family}.{debt.route_type}",
             debt.debt_id,
             "error" if debt.after in {*_ERRORS, "timeout"} else "failure",
