@@ -63,6 +63,7 @@ def _joined(value: Any) -> str | None:
 _TABLES: Final[Mapping[str, Mapping[str, _Key]]] = {
     "gates": {
         "min-sufficient": _Key("min_sufficient", _text, 'a rate such as "90%"'),
+        "min-sufficient-tasks": _Key("min_sufficient_tasks", _text, 'a rate such as "90%"'),
         "max-debts": _Key("max_debts", _bounds, "a table such as {sufficiency = 3}"),
         "max-p95-ms": _Key("max_p95_ms", _number, "milliseconds"),
         "max-unmeasured": _Key("max_unmeasured", _number, "a count"),
