@@ -1,4 +1,4 @@
-"""What a comparison of bundles says, as typed records: the form of ``compare --format json``.
+"""What a comparison of bundles says, as typed records.
 
 Fields stand in the order of their names. A number that is not there is null; whether it was
 not asked for, could not be computed or is censored stands beside it.
