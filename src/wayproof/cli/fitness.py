@@ -392,7 +392,7 @@ def _print_score(
 
 
 def _is_small(packets: Path) -> bool:
-    return packets.is_file() and packets.stat().st_size < _LARGE_BYTES
+    return not packets.is_file() or packets.stat().st_size < _LARGE_BYTES
 
 
 def _measures(args: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
