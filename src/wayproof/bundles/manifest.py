@@ -145,7 +145,7 @@ def read_manifest(folder: Path) -> Manifest:
                 file=str(path),
                 mend="evidence files are never edited or re-formatted",
             )
-        manifest = convert_typed(msgspec.json.decode(data), Manifest)
+        manifest = _typed(msgspec.json.decode(data))
     except InputError as error:
         raise IntegrityError(
             error.problem,
@@ -160,6 +160,17 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
+def _typed(record: Any) -> Manifest:
+    try:
+        return convert_typed(record, Manifest)
+    except InputError as error:
+        if "[...]" in (error.field or ""):  # of some key: say which
+            for part in ("files", "inputs"):
+                for name, digest in record[part].items():
+                    convert_typed(digest, FileDigest, prefix=f"{part}.{name}")
+        raise
+
+
 class _Version(msgspec.Struct):
     schema_version: str
 
@@ -168,7 +179,9 @@ def _check_version(data: bytes, path: Path) -> None:
     """Refuse what doesn't call itself a manifest of ours; what does is evidence from there on."""
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise IntegrityError("manifest is nested too deeply", file=str(path)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError("not a manifest", file=str(path), found=str(error)) from None
     if version != SCHEMA_VERSION:
         raise InputError(
