@@ -501,5 +501,5 @@ def test_verify_says_what_it_could_not_see(bundle: Path, wayproof: RunWayproof) 
     """The list is printed with every verdict that rests on the bundle alone."""
     ran = wayproof("verify", bundle)
     assert (ran.status, ran.err) == (0, "")
-    assert NOT_DETECTABLE in ran.out.splitlines()
+    assert f"inputs: not given. {NOT_DETECTABLE}" in ran.out.splitlines()
     assert ran.out.splitlines()[-1] == "verified"

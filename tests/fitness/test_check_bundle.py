@@ -281,7 +281,7 @@ def test_the_command_says_what_was_and_was_not_checked(
     """Exit 0 and what it rests on; exit 3 and where it broke; exit 2 for what is no bundle."""
     ran = wayproof("verify", bundle)
     assert (ran.status, ran.err) == (0, "")
-    assert "would not be noticed" in ran.out
+    assert "inputs: not given. Not detectable without the inputs: results invented" in ran.out
     inputs = ("--tasks", tmp_path / "tasks.jsonl", "--packets", tmp_path / "packets.jsonl")
     ran = wayproof("verify", bundle, *inputs)
     assert (ran.status, ran.err) == (0, "")
