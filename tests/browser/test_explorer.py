@@ -66,6 +66,7 @@ def test_each_control_plays_to_its_verdict(
 def test_keyboard_alone_plays_steps_and_jumps(explorer: Path, visit: Callable[..., "Page"]) -> None:
     """Nothing needs a mouse: arrows step, Home and End jump, space plays and pauses."""
     page = visit(explorer)
+    choose(page, "policy", "planner")
     page.focus("#stage")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -96,6 +97,8 @@ def click_cell(page: "Page", cell: list[int]) -> None:
 
 
 def take_over(page: "Page") -> dict[str, Any]:
+    page.select_option("#grid", "0")
+    choose(page, "kind", "collision")
     choose(page, "policy", "~you")
     page.locator("#board").scroll_into_view_if_needed()
     return first_grid()
@@ -209,6 +212,9 @@ def test_a_given_bundle_can_be_watched(
     assert not page.is_visible("#banner")
     assert "wfrb-v0" in page.inner_text("#given")
     assert page.locator("#grid option").count() == 50
+    page.select_option("#grid", "0")
+    page.select_option("#seed", "0")
+    choose(page, "kind", "collision")
     choose(page, "policy", "random-walk")
     page.click("#jump-last")
     lines = (recovery / "traces.jsonl").read_text("utf-8").splitlines()

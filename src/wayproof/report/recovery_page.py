@@ -64,6 +64,7 @@ class _Grid(msgspec.Struct, frozen=True):
     """What the page draws of a grid."""
 
     grid_id: str
+    potentials: list[list[int | None]]
     reference_path: list[tuple[int, int]]
     rows: list[str]
     start: tuple[int, int]
@@ -164,9 +165,10 @@ def _grid_lines(bundle: Bundle, columns: TrialColumns, steps: _Steps) -> Iterato
     yield msgspec.json.encode(drawn)
 
 
-def _columns_block(columns: TrialColumns, listed: list[int], steps: _Steps) -> DataBlock:
+def _columns_block(columns: TrialColumns, listed: list[int], steps: _Steps, name: str) -> DataBlock:
     chosen: dict[str, Any] = columns.chosen(listed)
     chosen["steps"] = [steps.place_of.get(index, -1) for index in listed]
+    chosen["bundle"] = name
     chosen["checks"] = CHECKS
     chosen["kinds"] = FAILURE_KINDS
     return DataBlock("trials", [msgspec.json.encode(chosen)])
@@ -216,7 +218,7 @@ def recovery_pages(
         version=__version__,
     )
     blocks = [
-        _columns_block(columns, listed, steps),
+        _columns_block(columns, listed, steps, place.name),
         DataBlock("grids", _grid_lines(bundle, columns, steps)),
         DataBlock("steps", steps.lines),
     ]

@@ -35,7 +35,7 @@ function placeParts(fault) {
   add("grid", fault.grid);
   add("trial", fault.trial);
   add("check", fault.check && hasText(`check.${fault.check}`) ? `${fault.check} (${text(`check.${fault.check}`)})` : fault.check);
-  add("step", fault.step === undefined || fault.step === null ? null : fault.step + 1);
+  add("step", fault.step === undefined ? null : fault.step);
   add("field", fault.field);
   add("expected", fault.expected);
   add("found", fault.zip ? text(`zip.${fault.zip.key}`, fault.zip.values) : fault.found);

@@ -6,6 +6,7 @@ import { checkItems, cellText } from "../../web/static/ledger.js";
 import { Stage } from "../../web/static/stage.js";
 import { verdictParts } from "../../web/static/verdict.js";
 import { cellAt } from "../../web/static/board.js";
+import { Permalink } from "../../web/static/permalink.js";
 import { phaseAt, unpackActions } from "./actions.js";
 import { recordStep, replay, sameCell, step } from "./world.js";
 import { CHECKS, judge } from "./verify.js";
@@ -90,7 +91,27 @@ function recordedTrial(source, grid, scenario, policy, seed) {
   // The sample holds actions only: the page's own world plays them.
   const steps = found.steps ?? replay(grid, unpackActions(grid, scenario, found.actions));
   const verdict = judged(grid, scenario, steps);
-  return { grid, scenario, policy, steps, verdict, optimum: optimumOf(grid) };
+  const name = `${policy}/${scenario.scenario_id}/${seed}`;
+  return { name, grid, scenario, policy, steps, verdict, optimum: optimumOf(grid) };
+}
+
+const MOST_JUDGED = 1_000;
+
+/** The trial that says most: completed at too high a cost, the dearest; else any not verified. */
+function mostTelling(source) {
+  let best = null;
+  for (const { policy, scenario_id: id, policy_seed: seed } of source.trials.slice(0, MOST_JUDGED)) {
+    const grid = source.grids.find((each) => each.scenarios.some((one) => one.scenario_id === id));
+    const scenario = grid.scenarios.find((one) => one.scenario_id === id);
+    const trial = recordedTrial(source, grid, scenario, policy, seed);
+    const { completed, verifiedRecovery: verified } = trial.verdict;
+    const excess = trial.steps[trial.steps.length - 1].spent - trial.optimum;
+    const rank = completed && !verified ? 2 + excess : Number(verified);
+    if (best === null || rank > best.rank) {
+      best = { rank, policy, scenario: id, seed };
+    }
+  }
+  return best;
 }
 
 function ownTrial(grid, scenario) {
@@ -137,7 +158,9 @@ export class Watch {
   #sample;
   #source;
   #board = byId("board");
-  #stage = new Stage((trial, shown) => this.#drawVerdict(trial, shown));
+  #stage = new Stage((trial, shown, isPlaying) => this.#onMoment(trial, shown, isPlaying));
+  #link = null;
+  #writing = null;
   #current = null;
   #cursor = null;
 
@@ -147,6 +170,8 @@ export class Watch {
     this.#listenToChoices();
     this.#listenToBoard();
     this.use(sample);
+    this.#link = new Permalink((state) => this.#apply(state));
+    this.#apply(this.#link.opened ?? new Map());
     onLanguage(() => {
       this.#drawKinds();
       this.#drawPolicies();
@@ -168,9 +193,53 @@ export class Watch {
       .filter(([, , scenarios]) => scenarios > 0);
     byId("grid").replaceChildren(...options(grids));
     byId("seed").replaceChildren(...options(seeds.map((seed) => [seed, String(seed)])));
+    const best = source.trials.length > 0 ? mostTelling(source) : null;
+    if (best === null) {
+      this.#drawKinds();
+      this.#drawPolicies();
+      this.#load();
+    } else {
+      this.#select(best, 0);
+    }
+  }
+
+  /** Put one trial on the stage, by its ids, after `shown` steps; false where there is none. */
+  #select({ policy, scenario: id, seed }, shown) {
+    const { grids } = this.#source;
+    const at = grids.findIndex((grid) => grid.scenarios.some((each) => each.scenario_id === id));
+    if (at < 0 || !policiesOf(this.#source.trials).includes(policy)) {
+      return false;
+    }
+    byId("grid").value = String(at);
+    byId("seed").value = String(seed);
     this.#drawKinds();
     this.#drawPolicies();
-    this.#load();
+    const { value } = choicesOf(grids[at]).find((each) => each.scenario.scenario_id === id);
+    byId("kinds").querySelector(`input[value="${value}"]`).checked = true;
+    const named = byId("policies").querySelectorAll("input");
+    [...named].find((input) => input.value === policy).checked = true;
+    this.#load(shown);
+    return true;
+  }
+
+  #apply(state) {
+    const [, policy, id, seed] = /^([^/]+)\/([^/]+)\/(\d+)$/.exec(state.get("trial") ?? "") ?? [];
+    const step = state.get("step") ?? "";
+    if (policy && this.#select({ policy, scenario: id, seed }, /^\d+$/.test(step) ? Number(step) + 1 : 0)) {
+      byId("watch").scrollIntoView();
+    }
+  }
+
+  #onMoment(trial, shown, isPlaying) {
+    this.#drawVerdict(trial, shown);
+    if (this.#link === null || isPlaying || trial.policy === YOU) {
+      return;
+    }
+    clearTimeout(this.#writing);
+    this.#writing = setTimeout(
+      () => this.#link.replace([["trial", trial.name], ["step", shown === 0 ? null : shown - 1]]),
+      150,
+    );
   }
 
   #listenToChoices() {
@@ -186,6 +255,7 @@ export class Watch {
     byId("show-optimal").addEventListener("change", (event) =>
       this.#stage.setOptions({ showOptimal: event.target.checked }),
     );
+    byId("other-policy").addEventListener("change", () => this.#besides());
     byId("own-again").addEventListener("click", load);
     byId("given-back").addEventListener("click", () => this.use(this.#sample));
   }
@@ -222,9 +292,35 @@ export class Watch {
     byId("policies").replaceChildren(...radios("policy", choices, chosenName, () => this.#load()));
   }
 
-  #load() {
+  #scenario() {
+    return choicesOf(this.#grid()).find(({ value }) => value === chosen("kind")).scenario;
+  }
+
+  /** Offer the policies that were recorded, to stand beside the chosen one. */
+  #drawBesides() {
+    const select = byId("other-policy");
+    const before = select.value;
+    const names = policiesOf(this.#source.trials).filter(
+      (name) => name !== YOU && name !== chosen("policy"),
+    );
+    select.replaceChildren(
+      el("option", { value: "" }, text("beside.none")),
+      ...names.map((name) => el("option", { value: name }, policyLabel(name))),
+    );
+    select.value = names.includes(before) ? before : "";
+  }
+
+  #besides() {
+    const { value: policy } = byId("other-policy");
+    const seed = Number(byId("seed").value);
+    const trial =
+      policy === "" ? null : recordedTrial(this.#source, this.#grid(), this.#scenario(), policy, seed);
+    this.#stage.beside(trial === null || trial.policy === YOU ? null : trial);
+  }
+
+  #load(at = null) {
     const grid = this.#grid();
-    const { scenario } = choicesOf(grid).find(({ value }) => value === chosen("kind"));
+    const scenario = this.#scenario();
     const policy = chosen("policy");
     const isOwn = policy === YOU;
     byId("own-controls").hidden = !isOwn;
@@ -238,7 +334,9 @@ export class Watch {
       : recordedTrial(this.#source, grid, scenario, policy, Number(byId("seed").value));
     this.#cursor = null;
     this.#stage.setOptions({ cursor: null });
-    this.#stage.show(this.#current, isOwn ? this.#current.steps.length : 0);
+    this.#drawBesides();
+    this.#besides();
+    this.#stage.show(this.#current, at ?? (isOwn ? this.#current.steps.length : 0));
   }
 
   #isPlaying() {

@@ -2,12 +2,14 @@
 
 import { byId, dataBlock, el, foreign, visible } from "../../web/static/dom.js";
 import { number, numberOrDash, onLanguage, startLocale, text } from "../../web/static/locale.js";
-import { List, byNumber, byText, fillFilter, onFilters } from "../../web/static/list.js";
+import { List, byNumber, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
+import { onPrint } from "../../web/static/paper.js";
+import { Permalink, linkTo } from "../../web/static/permalink.js";
+import { csvText, saveText, shellCommand, takeButton, takeField } from "../../web/static/take.js";
 import { checkItems } from "../../web/static/ledger.js";
 import { Stage } from "../../web/static/stage.js";
 import { verdictParts } from "../../web/static/verdict.js";
 
-const FILTERS = ["filter-policy", "filter-kind", "filter-verdict"];
 const PHASES = ["prefix", "injected", "policy"];
 const VERDICTS = ["verified", "completed", "open"];
 
@@ -102,90 +104,291 @@ function columnsOf(data) {
   ];
 }
 
-function filterOf(data) {
-  const wanted = byId("filter-text").value.toLowerCase();
-  const [policy, kind, verdict] = FILTERS.map((id) => Number(byId(id).value));
-  return (index) =>
-    (policy < 0 || data.policy[index] === policy) &&
-    (kind < 0 || data.kind[index] === kind) &&
-    (verdict < 0 || verdictCode(data, index) === verdict) &&
-    (wanted === "" || data.scenarios[data.scenario[index]].toLowerCase().includes(wanted));
+/** What the list can be narrowed by: the names in a hash, the codes, the words. */
+function filtersOf(data) {
+  return [
+    {
+      name: "policy",
+      code: (index) => data.policy[index],
+      choices: data.policies.map((name) => [name, visible(name)]),
+    },
+    {
+      name: "kind",
+      code: (index) => data.kind[index],
+      choices: data.kinds.map((kind) => [kind, text(`kind.${kind}`)]),
+    },
+    {
+      name: "verdict",
+      code: (index) => verdictCode(data, index),
+      choices: VERDICTS.map((verdict) => [verdict, text(`list.verdict.${verdict}`)]),
+    },
+  ];
 }
 
-function startTrials(data, grids) {
-  const lines = stepLines();
-  let chosen = null;
-  const stage = new Stage((trial) => {
-    byId("verdict").replaceChildren(...verdictParts(trial));
-    byId("checks").replaceChildren(...checkItems(data.checks, trial.verdict.checks));
-  });
-  const list = new List((index) => {
-    chosen = index;
-    showTrial(index);
-  });
-  const table = {
-    columns: columnsOf(data),
-    sort: ["scenario", 1],
-    emptyKey: "trials.empty",
-    isChosen: (index) => index === chosen,
-  };
+const idOf = (name) => `filter-${name}`;
 
-  function name(index) {
-    const policy = data.policies[data.policy[index]];
-    return `${policy} / ${data.scenarios[data.scenario[index]]} / ${data.seed[index]}`;
+/** One trial's name, as files and `replay --trial` spell it. */
+function trialName(data, index) {
+  const policy = data.policies[data.policy[index]];
+  return `${policy}/${data.scenarios[data.scenario[index]]}/${data.seed[index]}`;
+}
+
+/** How telling a trial is: completed at too high a cost first, the dearest of all. */
+function telling(data, index) {
+  const isHere = data.steps[index] >= 0 ? 1 : 0;
+  const isBetween = data.completed[index] === 1 && data.verified[index] === 0 ? 1 : 0;
+  const excess = data.excess[index] ?? 0;
+  return [isHere, isBetween, excess, data.verified[index]];
+}
+
+function mostTelling(data) {
+  let best = 0;
+  for (let index = 1; index < data.scenario.length; index += 1) {
+    const [mine, theirs] = [telling(data, index), telling(data, best)];
+    const at = mine.findIndex((value, place) => value !== theirs[place]);
+    if (at >= 0 && mine[at] > theirs[at]) {
+      best = index;
+    }
+  }
+  return best;
+}
+
+/** The trials that are looked at: filters, an order, and one trial on the stage. */
+class Trials {
+  #data;
+  #grids;
+  #filters;
+  #lines = stepLines();
+  #stage;
+  #list;
+  #table;
+  #link;
+  #chosen = null;
+  #step = 0;
+  #writing = null;
+
+  constructor(data, grids) {
+    this.#data = data;
+    this.#grids = grids;
+    this.#filters = filtersOf(data);
+    this.#table = {
+      columns: columnsOf(data),
+      sort: ["scenario", 1],
+      emptyKey: "trials.empty",
+      isChosen: (index) => index === this.#chosen,
+    };
+    this.#stage = new Stage((trial, shown, isPlaying) => this.#onMoment(trial, shown, isPlaying));
+    this.#list = new List((index) => this.#open(index), () => this.#write());
+    this.#drawFilters();
+    onFilters(this.#filters.map(({ name }) => idOf(name)), () => {
+      this.#choose();
+      this.#write();
+    });
+    byId("other-policy").addEventListener("change", () => this.#besides());
+    byId("take-csv").addEventListener("click", () => this.#save());
+    onPrint(() => ({ table: this.#table, order: this.#list.order }));
+    this.#link = new Permalink((state) => this.#apply(state));
+    this.#apply(this.#link.opened ?? new Map());
+    onLanguage(() => {
+      this.#filters = filtersOf(data);
+      this.#drawFilters();
+      this.#list.redraw();
+      this.#drawCount();
+      this.#drawTakes();
+      this.#drawBesides();
+      byId("no-steps").textContent = text("trials.leftOut");
+    });
   }
 
-  function showTrial(index) {
-    byId("trial-name").replaceChildren(foreign(name(index)));
+  #onMoment(trial, shown, isPlaying) {
+    byId("verdict").replaceChildren(...verdictParts(trial));
+    byId("checks").replaceChildren(...checkItems(this.#data.checks, trial.verdict.checks));
+    this.#step = shown;
+    if (!isPlaying && this.#link !== undefined) {
+      // The scrubber can move many times a second; the address needn't.
+      clearTimeout(this.#writing);
+      this.#writing = setTimeout(() => this.#write(), 150);
+    }
+  }
+
+  #drawFilters() {
+    for (const { name, choices } of this.#filters) {
+      fillFilter(idOf(name), choices.map(([, label]) => label));
+    }
+  }
+
+  #drawCount() {
+    const count = number(this.#list.order.length);
+    byId("queue-count").textContent = text("queue.count", { count });
+  }
+
+  #drawTakes() {
+    const name = trialName(this.#data, this.#chosen);
+    const command = shellCommand([
+      "wayproof", "recovery", "replay", this.#data.bundle, "--trial", name,
+    ]);
+    byId("trial-takes").replaceChildren(
+      takeButton("link", "trial-take", () => linkTo(this.#trialState())),
+      ...(command === null ? [] : [takeButton("command", "trial-take", () => command)]),
+      takeField("trial-take"),
+    );
+  }
+
+  #choose() {
+    const wanted = byId("filter-text").value.toLowerCase();
+    const chosen = this.#filters
+      .map(({ name, code }) => [Number(byId(idOf(name)).value), code])
+      .filter(([value]) => value >= 0);
+    const scenario = (index) => this.#data.scenarios[this.#data.scenario[index]].toLowerCase();
+    const order = [];
+    for (let index = 0; index < this.#data.scenario.length; index += 1) {
+      const isWanted = wanted === "" || scenario(index).includes(wanted);
+      if (isWanted && chosen.every(([value, code]) => code(index) === value)) {
+        order.push(index);
+      }
+    }
+    this.#list.show(this.#table, order);
+    this.#drawCount();
+  }
+
+  #trialState() {
+    return [
+      ["trial", trialName(this.#data, this.#chosen)],
+      ["step", this.#step === 0 ? null : this.#step - 1],
+    ];
+  }
+
+  #state() {
+    const { sort } = this.#table;
+    return [
+      ...this.#filters.map(({ name, choices }) => {
+        const chosen = Number(byId(idOf(name)).value);
+        return [name, chosen < 0 ? null : choices[chosen][0]];
+      }),
+      ["text", byId("filter-text").value],
+      ["sort", `${sort[1] < 0 ? "-" : ""}${sort[0]}`],
+      ...this.#trialState(),
+    ];
+  }
+
+  #write() {
+    clearTimeout(this.#writing);
+    this.#link.replace(this.#state());
+  }
+
+  #apply(state) {
+    clearFilters(this.#filters.map(({ name }) => idOf(name)));
+    for (const { name, choices } of this.#filters) {
+      byId(idOf(name)).value = String(choices.findIndex(([each]) => each === state.get(name)));
+    }
+    byId("filter-text").value = state.get("text") ?? "";
+    const asked = state.get("sort") ?? "";
+    const key = asked.replace(/^-/, "");
+    if (this.#table.columns.some((column) => column.key === key)) {
+      this.#table.sort = [key, asked.startsWith("-") ? -1 : 1];
+    }
+    this.#choose();
+    const wanted = state.get("trial");
+    const found = this.#data.scenario.findIndex(
+      (_, index) => trialName(this.#data, index) === wanted,
+    );
+    const step = /^\d+$/.test(state.get("step") ?? "") ? Number(state.get("step")) + 1 : 0;
+    this.#show(found < 0 ? mostTelling(this.#data) : found, step);
+    if (found >= 0) {
+      byId("trial").scrollIntoView();
+    }
+  }
+
+  #open(index) {
+    this.#show(index, 0);
+    clearTimeout(this.#writing);
+    this.#link.push(this.#state());
+  }
+
+  #show(index, step) {
+    const data = this.#data;
+    this.#chosen = index;
+    this.#step = step;
+    byId("trial-name").replaceChildren(foreign(trialName(data, index)));
+    this.#drawTakes();
     const place = data.steps[index];
     byId("stage").hidden = place < 0;
     byId("no-steps").hidden = place >= 0;
     byId("no-steps").textContent = text("trials.leftOut");
     if (place >= 0) {
-      const steps = lines(place).map((packed) => unpackedStep(packed, data.kinds));
-      stage.show({
-        grid: grids[data.grids[data.grid[index]]],
-        optimum: data.optimal_cost[index],
-        steps,
-        verdict: verdictOf(data, index),
-      });
+      this.#drawBesides();
+      this.#besides();
+      this.#stage.show(this.#trial(index), step);
     }
+    this.#list.redraw();
   }
 
-  function drawCount() {
-    byId("queue-count").textContent = text("queue.count", { count: number(list.order.length) });
+  #trial(index) {
+    const data = this.#data;
+    return {
+      name: trialName(data, index),
+      grid: this.#grids[data.grids[data.grid[index]]],
+      optimum: data.optimal_cost[index],
+      steps: this.#lines(data.steps[index]).map((packed) => unpackedStep(packed, data.kinds)),
+      verdict: verdictOf(data, index),
+    };
   }
 
-  function choose() {
-    const passes = filterOf(data);
-    const order = [];
-    for (let index = 0; index < data.scenario.length; index += 1) {
-      if (passes(index)) {
-        order.push(index);
-      }
-    }
-    list.show(table, order);
-    drawCount();
+  /** Trials of other policies on the chosen one's scenario and seed, by the policy's code. */
+  #others() {
+    const data = this.#data;
+    const same = (column, index) => column[index] === column[this.#chosen];
+    const found = data.scenario.flatMap((_, index) =>
+      same(data.scenario, index) && same(data.seed, index) && data.steps[index] >= 0 ? [index] : [],
+    );
+    return new Map(
+      found.filter((index) => index !== this.#chosen).map((index) => [data.policy[index], index]),
+    );
   }
 
-  function drawFilters() {
-    fillFilter("filter-policy", data.policies.map(visible));
-    fillFilter("filter-kind", data.kinds.map((kind) => text(`kind.${kind}`)));
-    fillFilter("filter-verdict", VERDICTS.map((verdict) => text(`list.verdict.${verdict}`)));
+  #drawBesides() {
+    const select = byId("other-policy");
+    const before = select.value;
+    const codes = [...this.#others().keys()];
+    select.replaceChildren(
+      el("option", { value: "" }, text("beside.none")),
+      ...codes.map((code) => el("option", { value: code }, visible(this.#data.policies[code]))),
+    );
+    select.value = codes.some((code) => String(code) === before) ? before : "";
   }
 
-  drawFilters();
-  onFilters(FILTERS, choose);
-  choose();
-  list.openAt(0);
-  onLanguage(() => {
-    drawFilters();
-    list.redraw();
-    drawCount();
-    byId("no-steps").textContent = text("trials.leftOut");
-  });
+  #besides() {
+    const { value } = byId("other-policy");
+    const index = value === "" ? undefined : this.#others().get(Number(value));
+    this.#stage.beside(index === undefined ? null : this.#trial(index));
+  }
+
+  #save() {
+    const data = this.#data;
+    const head = [
+      "policy", "scenario_id", "policy_seed", "grid_id", "failure_kind", "completed",
+      "verified_recovery", "excess_cost", "first_failed_check", "final_cost", "optimal_cost",
+      "proposals", "budget",
+    ];
+    const rows = this.#list.order.map((index) => [
+      data.policies[data.policy[index]],
+      data.scenarios[data.scenario[index]],
+      data.seed[index],
+      data.grids[data.grid[index]],
+      data.kinds[data.kind[index]],
+      String(data.completed[index] === 1),
+      String(data.verified[index] === 1),
+      data.excess[index],
+      data.failed[index] < 0 ? null : data.checks[data.failed[index]],
+      data.final_cost[index],
+      data.optimal_cost[index],
+      data.proposals[index],
+      data.budget[index],
+    ]);
+    saveText("trials.csv", csvText(head, rows));
+  }
 }
 
 startLocale();
-startTrials(dataBlock("trials"), dataBlock("grids"));
+new Trials(dataBlock("trials"), dataBlock("grids"));
 document.documentElement.dataset.ready = "true";

@@ -1,9 +1,10 @@
 // The stage: a board, a transport and a ledger that move together through a trial's steps.
 // The Explorer and the recovery report both stand on it.
 
-import { byId, el } from "./dom.js";
+import { byId, el, foreign } from "./dom.js";
 import { number, onLanguage, text } from "./locale.js";
 import { boardBox, drawBoard } from "./board.js";
+import { verdictParts } from "./verdict.js";
 import { actionText, cellText, ledgerHead, ledgerRows } from "./ledger.js";
 
 const STEPS_PER_SECOND = 3;
@@ -15,8 +16,11 @@ const JUMPS = {
   last: (_, length) => length,
 };
 const JUMP_KEYS = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
-/** What handles its keys itself. */
-const OWN_KEYS = "input, select, textarea, button, summary, a, [data-keys]";
+/** Fields, and what else handles every key itself. */
+const FIELDS =
+  'input:not([type="radio"], [type="checkbox"], [type="range"]), select, textarea, dialog, [data-keys], [role="tab"]';
+/** What a space bar presses. */
+const PRESSED = "button, summary, a, input";
 const PLAY_ICON = "M5 3v14l12-7z";
 const PAUSE_ICON = "M4.5 4h4v12h-4zM11.5 4h4v12h-4z";
 
@@ -49,7 +53,7 @@ function momentText(trial, shown) {
   }
   const step = trial.steps[shown - 1];
   return text("moment.step", {
-    step: shown,
+    step: shown - 1,
     phase: text(`phase.${step.phase}`),
     action: actionText(step.action),
     outcome: step.accepted
@@ -64,7 +68,7 @@ function momentText(trial, shown) {
 }
 
 function emptyLedgerRow() {
-  return el("tr", {}, el("td", { colspan: 6, class: "soft" }, text("ledger.empty")));
+  return el("tr", {}, el("td", { colspan: 7, class: "soft" }, text("ledger.empty")));
 }
 
 /** A board, a transport and a ledger, by the ids of their elements. */
@@ -74,11 +78,15 @@ export class Stage {
   #ledger = byId("ledger");
   #onMoment;
   #trial = null;
+  #other = null;
   #shown = 0;
   #timer = null;
   #options = { showCosts: true, showOptimal: true };
 
-  /** @param {(trial: object, shown: number) => void} onMoment called after each drawing */
+  /**
+   * @param {(trial: object, shown: number, isPlaying: boolean) => void} onMoment called
+   *   after each drawing
+   */
   constructor(onMoment) {
     this.#onMoment = onMoment;
     byId("play").addEventListener("click", () => this.#toggle());
@@ -105,6 +113,15 @@ export class Stage {
     this.#seek(at);
   }
 
+  /** Put a second trial of the same scenario beside it, under one scrubber; null for none. */
+  beside(other) {
+    this.#other = other;
+    byId("other").hidden = other === null;
+    if (this.#trial !== null) {
+      this.#seek(this.#shown);
+    }
+  }
+
   /** Change what the board shows: {showCosts, showOptimal, cursor}. */
   setOptions(change) {
     this.#options = { ...this.#options, ...change };
@@ -116,21 +133,46 @@ export class Stage {
     if (this.#trial === null) {
       return;
     }
-    const moment = momentText(this.#trial, this.#shown);
+    const moment = momentText(this.#trial, Math.min(this.#shown, this.#trial.steps.length));
     this.#drawBoard(moment);
     this.#drawTransport(moment);
     this.#drawLedger();
-    this.#onMoment(this.#trial, this.#shown);
+    this.#drawOther();
+    const shown = Math.min(this.#shown, this.#trial.steps.length);
+    this.#onMoment(this.#trial, shown, this.#timer !== null);
+  }
+
+  /** Steps until both trials have ended. */
+  get #length() {
+    return Math.max(this.#trial.steps.length, this.#other?.steps.length ?? 0);
+  }
+
+  #drawOther() {
+    if (this.#other === null) {
+      return;
+    }
+    const { name, steps, grid } = this.#other;
+    const shown = Math.min(this.#shown, steps.length);
+    const moment = momentText(this.#other, shown);
+    const board = byId("other-board");
+    board.setAttribute("viewBox", boardBox(grid));
+    board.replaceChildren(...drawBoard(sceneOf(this.#other, shown, this.#options)));
+    board.setAttribute("aria-label", `${text("board.label")} ${moment}`);
+    byId("other-name").replaceChildren(foreign(name));
+    byId("other-moment").textContent = moment;
+    byId("other-verdict").replaceChildren(
+      ...(shown === steps.length ? verdictParts(this.#other) : []),
+    );
   }
 
   #drawBoard(moment) {
     this.#board.setAttribute("viewBox", boardBox(this.#trial.grid));
-    this.#board.replaceChildren(...drawBoard(sceneOf(this.#trial, this.#shown, this.#options)));
+    this.#board.replaceChildren(...drawBoard(sceneOf(this.#trial, Math.min(this.#shown, this.#trial.steps.length), this.#options)));
     this.#board.setAttribute("aria-label", `${text("board.label")} ${moment}`);
   }
 
   #drawTransport(moment) {
-    const { length } = this.#trial.steps;
+    const length = this.#length;
     const isPaused = this.#timer === null;
     byId("moment").textContent = moment;
     this.#scrub.max = String(length);
@@ -142,8 +184,7 @@ export class Stage {
   }
 
   #drawLedger() {
-    const { steps, grid, optimum } = this.#trial;
-    const rows = ledgerRows(steps, this.#shown, grid.start, optimum);
+    const rows = ledgerRows(this.#trial, this.#shown);
     this.#ledger.querySelector("thead").replaceChildren(ledgerHead());
     this.#ledger
       .querySelector("tbody")
@@ -157,7 +198,7 @@ export class Stage {
   }
 
   #seek(next) {
-    const last = this.#trial.steps.length;
+    const last = this.#length;
     this.#shown = Math.max(0, Math.min(last, next));
     if (this.#shown === last) {
       this.#stop();
@@ -167,7 +208,7 @@ export class Stage {
 
   #start() {
     this.#stop();
-    if (this.#shown === this.#trial.steps.length) {
+    if (this.#shown === this.#length) {
       this.#shown = 0;
     }
     const pace = STEPS_PER_SECOND * Number(byId("speed").value);
@@ -186,13 +227,20 @@ export class Stage {
 
   #jump(name) {
     this.#stop();
-    this.#seek(JUMPS[name](this.#shown, this.#trial.steps.length));
+    this.#seek(JUMPS[name](this.#shown, this.#length));
   }
 
   #onKey(event) {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    const isOurs = isPlain && this.#trial !== null && byId("stage").contains(event.target);
-    if (!isOurs || event.target.closest(OWN_KEYS)) {
+    const { target } = event;
+    const isElement = target instanceof Element;
+    const isField = isElement && target.closest(FIELDS) !== null;
+    if (!isPlain || this.#trial === null || isField) {
+      return;
+    }
+    // A list walks with Home and End; a space bar presses what has the focus.
+    const isListKey = isElement && target.closest(".list") && ["Home", "End"].includes(event.key);
+    if (isListKey || (event.key === " " && isElement && target.closest(PRESSED))) {
       return;
     }
     if (event.key === " ") {
