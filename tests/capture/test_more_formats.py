@@ -260,6 +260,15 @@ def test_requests_that_grow_are_one_conversation() -> None:
     assert other["selected_artifacts"] == ["b.py"]
 
 
+def test_messages_as_text_in_a_table(write_log: WriteLog) -> None:
+    """Rows of data sets hold the list as JSON text beside other columns."""
+    chat = (FIXTURES / "messages/openai_chat.json").read_text()
+    log = write_log({"instance_id": "i-1", "resolved": True, "messages": chat.strip()})
+    packet = packet_of(log, root="/repo")
+    assert packet["source"]["session_id"] == "i-1"
+    assert packet["selected_artifacts"] == ["src/label.py", "src/main.py"]
+
+
 def test_results_of_one_id_go_to_the_latest_message(write_log: WriteLog) -> None:
     """In the order of its calls; a call that an earlier message left open stays open."""
 

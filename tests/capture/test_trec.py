@@ -385,6 +385,18 @@ def test_topics_that_judge_nothing_relevant_are_said(files: Files, importing: Im
     ]  # fmt: skip
 
 
+def test_topics_that_expect_nothing_pass_no_gate(
+    files: Files, importing: Importing, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One topic can fail, and fails: 0 of 1, whatever the other two did."""
+    qrels = "t1 0 a -1\nt1 0 b 0\nt1 0 c 2\nt2 0 a 0\nt3 0 z -2\n"
+    run = "t1 Q0 a 1 3 r\nt2 Q0 a 1 3 r\nt3 Q0 k 1 2 r\n"
+    assert importing(*files(qrels=qrels, run=run)).status == 0
+    inputs = ["--tasks", str(tmp_path / "tasks.out"), "--packets", str(tmp_path / "packets.out")]
+    assert main(["fitness", "score", *inputs, "--min-sufficient", "1%"]) == 1
+    assert "0 of 1" in capsys.readouterr().out
+
+
 def test_an_empty_run_missed_every_topic(
     files: Files, importing: Importing, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

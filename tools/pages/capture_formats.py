@@ -28,8 +28,7 @@ def _section(one: Format) -> str:
         ["versions", one.versions],
         ["told by", one.detected_by],
     ]
-    if one.sampled:
-        facts.append(["newest sample", one.sampled])
+    facts.append(["newest sample", one.sampled])
     if one.sources:
         facts.append(["sources", "; ".join(one.sources)])
     limits = "\n".join(f"- {limit}" for limit in one.limits)

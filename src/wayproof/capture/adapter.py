@@ -69,7 +69,8 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     limits
         What a packet from this format can't tell, in whole sentences.
     sampled
-        When the newest sample was written that the reader was made from, ``2026-08``.
+        When the newest sample was written that the reader was made from, ``2026-08``;
+        ``undated`` where it names no date.
     sources
         Where the shape is public: the tool's own types or page, and files or lines seen.
     """
@@ -81,7 +82,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     detected_by: str
     fields: dict[str, Knowledge]
     limits: tuple[str, ...] = ()
-    sampled: str = ""
+    sampled: str = "undated"
     sources: tuple[str, ...] = ()
 
 

@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     for one in described:
         print(f"{one.name}: {one.title}")
         print(f"  files     {one.files}")
-        sampled = f" (newest sample: {one.sampled})" if one.sampled else ""
-        print(f"  versions  {one.versions}{sampled}")
+        print(f"  versions  {one.versions}")
+        print(f"  sample    {one.sampled}")
         print(f"  told by   {one.detected_by}")
         for level in ("native", "derived", "unknown"):
             names = [FIELDS[key] for key, value in one.fields.items() if value == level]

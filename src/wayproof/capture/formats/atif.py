@@ -26,6 +26,7 @@ FORMAT = Format(
     title="ATIF trajectory (Harbor, Terminal-Bench)",
     files="trajectory.json",
     versions="ATIF-v1.0 to v1.7",
+    sampled="none, from its specification",
     detected_by="schema_version ATIF-v1.x with steps",
     fields={
         "first_contact": "native",

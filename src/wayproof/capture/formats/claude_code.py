@@ -50,6 +50,7 @@ FORMAT = Format(
     files="~/.claude/projects/<slug>/<session>.jsonl; claude -p --output-format stream-json, or "
     "json --verbose (one list, as in claude-code-action's execution file)",
     versions="1.0.24 to 2.1 seen",
+    sampled="2026-01",
     detected_by="lines with type, sessionId (session_id) and a message",
     fields={
         "first_contact": "native",

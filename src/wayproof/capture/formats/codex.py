@@ -50,6 +50,7 @@ FORMAT = Format(
     title="Codex rollout",
     files="~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl and .jsonl.zst",
     versions="legacy flat (2025) and session_meta rollouts",
+    sampled="2026-01",
     detected_by="session_meta / response_item / event_msg lines; flat message and "
     "function_call lines under a header; a document with session and items",
     fields={

@@ -28,6 +28,7 @@ FORMAT = Format(
     title="codex exec --json",
     files="the standard output of codex exec --json",
     versions="0.139 seen; item_type and assistant_message spellings of older ones",
+    sampled="undated",
     detected_by="thread.started, turn.* and item.* lines",
     fields={
         "first_contact": "native",

@@ -37,6 +37,7 @@ FORMAT = Format(
     title="Gemini CLI chat recording",
     files="~/.gemini/tmp/<project>/chats/session-*.json and .jsonl",
     versions="JSON documents, and the JSON Lines of later versions",
+    sampled="undated",
     detected_by="sessionId and projectHash with messages; messages of type gemini",
     fields={
         "first_contact": "native",

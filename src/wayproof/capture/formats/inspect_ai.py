@@ -37,6 +37,7 @@ FORMAT = Format(
     title="Inspect AI log",
     files="logs/*.eval and logs/*.json",
     versions="log version 2; deflate and zstd archives",
+    sampled="2025-02",
     detected_by="eval and samples; a ZIP archive",
     fields={
         "first_contact": "native",

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.capture.adapter import Format, Head, is_document, text_of, word
+from wayproof.capture.adapter import Format, Head, inner_json, is_document, text_of, word
 from wayproof.capture.clock import at_ms
 from wayproof.capture.formats.loose import arguments_of, mapping, mappings
 from wayproof.capture.injected import genuine
@@ -71,7 +71,7 @@ def claims(head: Head) -> bool:
         return any(map(_calls_tool, mappings(head.elements)))
     if head.document is not None:
         for key in _LISTS:
-            listed = head.member(key) if head.has(key) else None
+            listed = _opened(head.member(key)) if head.has(key) else None
             if any(map(_calls_tool, mappings(listed))):
                 return True
     return any(
@@ -98,10 +98,15 @@ def _list_in(record: Any) -> list[Mapping[str, Any]] | None:
     if isinstance(record, list):
         return list(mappings(record)) or None
     for key in _LISTS:
-        listed = list(mappings(mapping(record).get(key)))
+        listed = list(mappings(_opened(mapping(record).get(key))))
         if any("role" in one or "type" in one for one in listed):
             return listed
     return None
+
+
+def _opened(value: Any) -> Any:
+    """Tables hold a list as its JSON text."""
+    return inner_json(value) if isinstance(value, str) and value[:1] == "[" else value
 
 
 def read(source: Source, sessions: Sessions) -> None:

@@ -25,6 +25,7 @@ FORMAT = Format(
     title="mini-swe-agent trajectory",
     files="*.traj.json",
     versions="trajectory formats 1 and 1.1 (v1, v2), and bare message lists",
+    sampled="2025-11",
     detected_by="messages (or a bare list) of roles, with fenced commands, <returncode> or "
     "extra.actions",
     fields={

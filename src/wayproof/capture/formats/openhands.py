@@ -24,6 +24,7 @@ FORMAT = Format(
     title="OpenHands events",
     files="trajectory.json; output.jsonl of its evaluations; events of the agent SDK",
     versions="V0 (action / observation) and V1 (kind: ActionEvent / ObservationEvent)",
+    sampled="2026-06",
     detected_by="events with kind ActionEvent and its like, or action / observation and source",
     fields={
         "first_contact": "native",

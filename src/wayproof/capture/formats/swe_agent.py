@@ -27,6 +27,7 @@ FORMAT = Format(
     title="SWE-agent trajectory",
     files="trajectories/**/*.traj",
     versions="0.x (state as a string) and 1.x (state as an object, execution_time)",
+    sampled="undated",
     detected_by="trajectory with action and observation, or history with agent and role",
     fields={
         "first_contact": "native",

@@ -14,6 +14,7 @@ FORMAT = Format(
     title="TREC run",
     files="run files: topic Q0 document rank score tag",
     versions="six columns, as trec_eval reads them",
+    sampled="undated",
     detected_by="lines of six columns with a number in the fifth",
     fields={
         "first_contact": "unknown",
