@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wayproof.bundles.whole_file import whole_file
 from wayproof.cli.progress import count_progress
 from wayproof.errors import InputError, IntegrityError
+from wayproof.text import harmless
 
 if TYPE_CHECKING:
     from wayproof.recovery.agents.policy import PolicySource
@@ -54,6 +55,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "time zone, compare every evidence file, and print both digests.",
     )
     _add_experiment(reproduce)
+    check_policy = actions.add_parser(
+        "check-policy",
+        help="try a policy of your own on the contract of policies",
+        description="Run a policy on a few trials and name each rule of its contract that it "
+        "breaks; exit 1 when it breaks one.",
+    )
+    check_policy.add_argument(
+        "policy", metavar="POLICY", help="an entry point of the group, or module:factory"
+    )
     replay = actions.add_parser(
         "replay",
         help="carry out recorded actions again, on the grid",
@@ -129,6 +139,8 @@ def run(args: argparse.Namespace) -> int:
         return _run(args)
     if args.action == "reproduce":
         return _reproduce(args)
+    if args.action == "check-policy":
+        return _check_policy(args)
     if args.action == "replay":
         return _replay(args)
     return _generate(args)
@@ -322,6 +334,20 @@ def _reproduce(args: argparse.Namespace) -> int:
             )
         print("and equal to those that are published with wayproof")
     return 0
+
+
+def _check_policy(args: argparse.Namespace) -> int:
+    from wayproof.recovery.agents.python import policy_factory
+    from wayproof.testing import POLICY_RULES, policy_breaches
+
+    sys.path.insert(0, str(Path.cwd()))
+    factory, _ = policy_factory(args.policy)
+    breaches = policy_breaches(factory)
+    for breach in breaches:
+        print(harmless(f"{breach.rule}: {breach.found}"))
+    if not breaches:
+        print(f"{args.policy} keeps the contract of policies: {len(POLICY_RULES)} rules")
+    return 1 if breaches else 0
 
 
 # -- replay ---------------------------------------------------------------------------
