@@ -43,3 +43,13 @@ def test_the_page_is_enough_to_rebuild_the_ends() -> None:
     highs = sorted(ceil(10**6 * share) for share in shares)
     (interval,) = intervals_over_groups([hits], [cells])
     assert (interval.low_ppm, interval.high_ppm) == (lows[49], highs[-50])
+
+
+@pytest.mark.parametrize(("hit", "cell", "groups"), [(0, 5, 7), (2, 5, 7), (1, 1, 50), (1, 3, 1)])
+def test_the_page_is_enough_where_all_groups_agree(hit: int, cell: int, groups: int) -> None:
+    """The formula that stands there, in whole numbers."""
+    low = max(p for p in range(10**6) if 40 * p**groups <= 10 ** (6 * groups))
+    share = Fraction(hit, cell)
+    ends = floor(share * low), min(10**6, ceil(share * low) + 10**6 - low)
+    (interval,) = intervals_over_groups([[hit] * groups], [[cell] * groups])
+    assert (interval.low_ppm, interval.high_ppm, interval.method) == (*ends, "agreement")
