@@ -62,19 +62,26 @@ class Shape(NamedTuple):
 def shape_of(need: Need, found: Judgement, route_code: int) -> Shape:
     """Reduce a judgement to what the summary needs."""
     term_count = len(need.terms)
-    return Shape(
-        found.fact_mask,
-        LATENCY_CODES[found.latency_status],
-        found.first_contact_known,
-        route_code,
-        len(found.found),
-        len(need.expected),
-        found.relevant_count,
-        len(found.selected),
-        term_count - len(found.missing_terms),
-        term_count,
-        found.vacuous,
+    # In the order of the fields: the class's own constructor takes three times as long.
+    return _new_shape(
+        Shape,
+        (
+            found.fact_mask,
+            LATENCY_CODES[found.latency_status],
+            found.first_contact_known,
+            route_code,
+            len(found.found),
+            len(need.expected),
+            found.relevant_count,
+            len(found.selected),
+            term_count - len(found.missing_terms),
+            term_count,
+            found.vacuous,
+        ),
     )
+
+
+_new_shape = tuple.__new__
 
 
 LATENCY_CODES: dict[LatencyStatus, int] = {

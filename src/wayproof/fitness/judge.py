@@ -101,8 +101,13 @@ def judge(need: Need, packet: Packet) -> Judgement:
 
     missing_terms: Sequence[str] = ()
     if need.terms:
-        text = fold("\n".join([*filter(None, texts), *selected]))
-        missing_terms = [term for term in need.terms if term not in text]
+        text = "\n".join([*filter(None, texts), *selected])
+        missing_terms = need.terms
+        if text.isascii():  # folding ASCII keeps what is lower case already
+            missing_terms = [term for term in missing_terms if term not in text]
+        if missing_terms:
+            text = fold(text)
+            missing_terms = [term for term in missing_terms if term not in text]
 
     timed_out = packet.timed_out is True
     wall_ms = packet.wall_ms
@@ -209,7 +214,7 @@ def result_of(task: TaskLine, need: Need, packet: Packet, found: Judgement) -> T
         "fail" if failed else "pass",  # sufficiency_status
         default.task_id if task.task_id is None else task.task_id,  # task_id
         default.task_prompt if task.task_prompt is None else task.task_prompt,  # task_prompt
-        task_sha256(task),
+        task_sha256(task, need),
         packet.timed_out is True,  # timed_out
         found.vacuous,
         vacuous_metrics(expected_count, selected_count),
@@ -219,8 +224,8 @@ def result_of(task: TaskLine, need: Need, packet: Packet, found: Judgement) -> T
 
 def _places(chosen: Iterable[str], in_order: Sequence[str]) -> Sequence[int]:
     """Return where each of the chosen ids stands among them in sorted order."""
-    place = {one: at for at, one in enumerate(in_order)}
-    return [place[one] for one in chosen]
+    place = dict(zip(in_order, range(len(in_order)), strict=True))
+    return list(map(place.__getitem__, chosen))
 
 
 def vacuous_metrics(expected_count: int, selected_count: int) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Step three of scoring: sorted records in, counts and ordered result lines out."""
 
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +16,15 @@ from wayproof.fitness.aggregate import Shape, SuiteTotals
 from wayproof.fitness.chunks import Job, score_packet
 from wayproof.fitness.debts import numbered_debt
 from wayproof.fitness.inputs import line_number_at
-from wayproof.fitness.packed import ATTEMPT_KEY, RANK_KEY, PackedRecord, rank_key, unpack
+from wayproof.fitness.packed import (
+    ATTEMPT_KEY,
+    RANK_KEY,
+    SHAPE_BYTES,
+    PackedRecord,
+    rank_key,
+    unpack,
+    unpack_shape,
+)
 from wayproof.fitness.packet import NO_PACKET
 from wayproof.fitness.task_index import TaskReader
 from wayproof.parallel.external_sort import PieceFile, Run, SortingSpool, merge_runs
@@ -87,7 +96,7 @@ class Merger:
 
     def _merge(self, runs: list[Run], tasks: TaskReader) -> None:
         expected = self._ranks.start
-        single = self._totals.single
+        single: Counter[bytes] = Counter()
         records = merge_runs(runs, rank_key(expected), rank_key(self._ranks.stop))
         record = next(records, None)
         while record is not None:
@@ -96,7 +105,7 @@ class Merger:
             if packed.rank != expected:
                 self._add_uncaptured(range(expected, packed.rank), tasks)
             if following is None or following[RANK_KEY] != record[RANK_KEY]:
-                single[packed.shape] += 1  # type: ignore[index] # equal to a Shape
+                single[record[SHAPE_BYTES]] += 1
                 self._write(packed, numbered=False)
                 record = following
             else:
@@ -105,6 +114,8 @@ class Merger:
                 record = attempts.following
             expected = packed.rank + 1
         self._add_uncaptured(range(expected, self._ranks.stop), tasks)
+        for shape, count in single.items():
+            self._totals.single[unpack_shape(shape)] += count
 
     def _add_uncaptured(self, ranks: range, tasks: TaskReader) -> None:
         """Score tasks for which no packet was captured."""
@@ -117,9 +128,8 @@ class Merger:
 
     def _write_each(self, attempts: Iterable[bytes]) -> Iterator[Shape]:
         for record in attempts:
-            packed = unpack(record)
-            self._write(packed, numbered=True)
-            yield Shape._make(packed.shape)
+            self._write(unpack(record), numbered=True)
+            yield unpack_shape(record[SHAPE_BYTES])
 
     def _write(self, packed: PackedRecord, *, numbered: bool) -> None:
         wall_ms = packed.wall_ms

@@ -9,11 +9,21 @@ from typing import Final, NamedTuple
 
 from wayproof.fitness.aggregate import Shape
 
-__all__ = ["ATTEMPT_KEY", "RANK_KEY", "PackedRecord", "pack", "rank_key", "unpack"]
+__all__ = [
+    "ATTEMPT_KEY",
+    "RANK_KEY",
+    "SHAPE_BYTES",
+    "PackedRecord",
+    "pack",
+    "rank_key",
+    "unpack",
+    "unpack_shape",
+]
 
 _KEY: Final = ">QQQ"
 _SHAPE: Final = "BBBIIIIIIIB"
 _LAYOUT: Final = struct.Struct(f"{_KEY}{_SHAPE}dHQII")
+_PACKED_SHAPE: Final = struct.Struct(f">{_SHAPE}")
 _RANK: Final = struct.Struct(">Q")
 _UNMEASURED_MS: Final = -1.0
 
@@ -21,6 +31,8 @@ RANK_KEY: Final = slice(0, 8)
 """The bytes of a record that are equal for packets of one task."""
 ATTEMPT_KEY: Final = slice(0, 16)
 """The bytes of a record that are equal for packets of one task and attempt."""
+SHAPE_BYTES: Final = slice(struct.calcsize(_KEY), struct.calcsize(f"{_KEY}{_SHAPE}"))
+"""The bytes of a record that hold its shape; equal shapes have equal bytes."""
 
 
 class PackedRecord(NamedTuple):
@@ -52,18 +64,9 @@ class PackedRecord(NamedTuple):
     debts_bytes: int
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The record's :class:`Shape`, as an equal plain tuple."""
-        return self[_SHAPE_FIELDS]  # type: ignore[return-value] # only counts stand there
-
-    @property
     def wall_ms(self) -> float | None:
         """The wall time; None when nobody measured it."""
         return None if self.packed_wall_ms == _UNMEASURED_MS else self.packed_wall_ms
-
-
-_FIRST = PackedRecord._fields.index(Shape._fields[0])
-_SHAPE_FIELDS = slice(_FIRST, _FIRST + len(Shape._fields))
 
 
 def pack(  # noqa: PLR0913 - the parts of one record, all named
@@ -94,7 +97,15 @@ def pack(  # noqa: PLR0913 - the parts of one record, all named
 
 def unpack(record: bytes) -> PackedRecord:
     """Read a record."""
-    return PackedRecord._make(_LAYOUT.unpack(record))
+    return _new_record(PackedRecord, _LAYOUT.unpack(record))
+
+
+_new_record = tuple.__new__
+
+
+def unpack_shape(packed: bytes) -> Shape:
+    """Read the shape that the :data:`SHAPE_BYTES` of a record hold."""
+    return Shape._make(_PACKED_SHAPE.unpack(packed))
 
 
 def rank_key(rank: int) -> bytes:

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -136,6 +137,8 @@ class Need(msgspec.Struct, frozen=True, gc=False):
     """Scent terms, folded, in task order, each once."""
     latency_budget_ms: int
     route_type: str
+    has_blanks: bool
+    """Whether blank ids or terms were dropped."""
 
 
 def fold(text: str) -> str:
@@ -158,14 +161,19 @@ def _kept(texts: Sequence[str]) -> Sequence[str]:
 
 def need_of(line: TaskLine) -> Need:
     """Prepare a task line for judging, its defaults filled in."""
-    expected = line.expected_artifacts
+    expected: Sequence[str] | None = line.expected_artifacts
+    forbidden: Sequence[str] | None
+    terms: Sequence[str] | None
     forbidden, terms = line.forbidden_first_routes, line.scent_terms
     budget_ms, route_type = line.latency_budget_ms, line.route_type
+    has_blanks = not all(map(str.strip, chain(expected or (), forbidden or (), terms or ())))
+    if has_blanks:
+        expected, forbidden, terms = map(_kept, (expected or (), forbidden or (), terms or ()))
     ids: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     literal = _literal(line) if line.literal_ids else ()
     if expected:
-        ids = tuple(sorted(set(_kept(expected))))
+        ids = tuple(sorted(set(expected)))
         if "*" in "".join(ids):
             prefixes = tuple(
                 [wanted[:-1] for wanted in ids if wanted[-1] == "*" and wanted not in literal]
@@ -174,10 +182,11 @@ def need_of(line: TaskLine) -> Need:
         ids,
         prefixes,
         literal,
-        tuple(_kept(forbidden)) if forbidden else (),
+        tuple(forbidden) if forbidden else (),
         _folded(terms) if terms else (),
         DEFAULTS.latency_budget_ms if budget_ms is None else budget_ms,
         DEFAULTS.route_type if route_type is None else route_type,
+        has_blanks,
     )
 
 
@@ -187,7 +196,7 @@ def _literal(line: TaskLine) -> tuple[str, ...]:
 
 
 def _folded(terms: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([fold(term) for term in _kept(terms)]))
+    return tuple(dict.fromkeys([fold(term) for term in terms]))
 
 
 def defaulted_task_fields(line: TaskLine) -> list[str]:
@@ -202,17 +211,17 @@ _defaultable = attrgetter(*TASK_FIELDS)
 _encode = msgspec.json.Encoder().encode
 
 
-def task_sha256(line: TaskLine) -> str:
+def task_sha256(line: TaskLine, need: Need) -> str:
     """Return the digest by which two suites know their tasks again.
 
     Of the canonical form of what the task gives: without what is missing or null, without
     blank ids and terms, and without keys that scoring doesn't know.
     """
     changes: dict[str, Any] = {}
-    for name in ("expected_artifacts", "forbidden_first_routes", "scent_terms"):
-        texts = getattr(line, name)
-        if texts and (kept := _kept(texts)) is not texts:
-            changes[name] = kept
+    if need.has_blanks:
+        for name in ("expected_artifacts", "forbidden_first_routes", "scent_terms"):
+            texts = getattr(line, name)
+            changes[name] = None if texts is None else _kept(texts)
     if line.literal_ids is not None:
         changes["literal_ids"] = line.literal_ids or None
     if line.relevance is not None:
