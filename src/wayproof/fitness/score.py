@@ -373,7 +373,7 @@ def _refuse_drafts(request: ScoreRequest, index: TaskIndex, tasks: PlainFile) ->
 
 def _refuse_nothing_stated(index: TaskIndex, shown: str) -> None:
     """Refuse tasks that no packet could fail: every share would say "all of them"."""
-    if len(index) and not index.stating_count:
+    if len(index) and not index.states_anything:
         raise InputError(
             "no task states anything that a packet could fail",
             file=shown,

@@ -49,8 +49,8 @@ class TaskIndex:
         A small integer for each route type.
     offsets, sizes
         By number: where the task's line starts in the file, and its length, in bytes.
-    stating_count
-        How many tasks state anything that a packet could fail.
+    states_anything
+        Whether any task states something that a packet could fail.
     unknown_keys
         How many tasks carry each key that scoring doesn't know.
     """
@@ -63,7 +63,7 @@ class TaskIndex:
         self.route_codes: dict[str, int] = {}
         self.offsets = array("Q")
         self.sizes = array("Q")
-        self.stating_count = 0
+        self.states_anything = False
         self.unknown_keys: Counter[str] = Counter()
         self._path = path
         self._first_form = first_form
@@ -102,7 +102,7 @@ class TaskIndex:
             self.route_codes[route_type] = len(self.route_codes)
         self.offsets.append(offset)
         self.sizes.append(len(line))
-        self.stating_count += is_stating(task)
+        self.states_anything = self.states_anything or is_stating(task)
 
     def _check_keys(self, line: bytes) -> None:
         """Refuse a key that stands twice or is nearly a known one; count the others."""
