@@ -10,6 +10,7 @@ import pytest
 
 from wayproof.capture import PacketOptions, Problems, capture_logs
 from wayproof.capture.ids import parse_map
+from wayproof.capture.route.records import parse_until
 
 FIXTURES = Path(__file__).parent / "fixtures"
 REPOSITORY = Path(__file__).parents[2]
@@ -37,6 +38,7 @@ def packets_of(
     root: str | None = None,
     maps: Sequence[str] = (),
     format_name: str | None = None,
+    until: str = "edit",
     problems: Problems | None = None,
 ) -> list[dict[str, Any]]:
     """Capture fixtures (by name) or files (by path) and return their packets."""
@@ -44,7 +46,12 @@ def packets_of(
     options = PacketOptions(repo_root=root, maps=tuple(parse_map(one) for one in maps), wall=wall)
     counted = problems if problems is not None else Problems()
     found = capture_logs(
-        paths, problems=counted, format_name=format_name, tier=select, options=options
+        paths,
+        problems=counted,
+        format_name=format_name,
+        tier=select,
+        until=parse_until(until),
+        options=options,
     )
     if problems is None:
         assert [str(one) for one in counted.named] == []

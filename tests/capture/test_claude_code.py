@@ -230,7 +230,8 @@ def test_shell_folders() -> None:
         "src/a.py", "README.md", "docs/old.md", "b.py", "deep/lib/x.py", "deep/lib/y.py",
     ]  # fmt: skip
     assert packet["selections"][0]["lines"] == [5, 9]
-    assert packet["cut_reason"] == "mutation"
+    assert packet["cut_reason"] == "end_of_log"  # the last call makes a new file
+    assert packet["created_files"] == ["new.py"]
 
 
 def test_windows_paths() -> None:

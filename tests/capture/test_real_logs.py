@@ -16,17 +16,22 @@ def test_three_globs(real_logs: Path) -> None:
     packet = packet_of(real_logs / "claude-code/v2.0.28_three_globs.jsonl")
     assert packet["first_contact_command"] == 'Glob {"pattern":"**/.markdownlint*"}'
     assert packet["wall_ms"] == 361
-    assert packet["elapsed_ms"] == 9225
-    assert packet["cut_reason"] == "mutation"
-    assert packet["source"]["lines"] == {"first_contact": 3, "navigation": [3, 4, 5], "cut": 10}
+    assert packet["source"]["lines"]["first_contact"] == 3
+    assert packet["source"]["lines"]["navigation"] == [3, 4, 5]
+    # the file that it writes is new, so the route goes on to the answer
+    assert packet["created_files"] == [".markdownlintrc.json"]
+    assert (packet["cut_reason"], packet["elapsed_ms"]) == ("answer", 20796)
+    written = packet_of(real_logs / "claude-code/v2.0.28_three_globs.jsonl", until="write")
+    assert (written["elapsed_ms"], written["source"]["lines"]["cut"]) == (9225, 10)
 
 
 def test_summaries_first(real_logs: Path) -> None:
-    """Fifteen summaries, a TodoWrite that is no navigation, LS, then mkdir."""
+    """Fifteen summaries, a TodoWrite that is no navigation, LS, then mkdir, and on to an edit."""
     log = real_logs / "claude-code/v1.0.24_summaries_first.jsonl"
     packet = packet_of(log)
     assert packet["first_contact_command"] == 'LS {"path":"/Users/dev/workspace/claude-code-log"}'
-    assert packet["source"]["lines"] == {"first_contact": 20, "navigation": [20], "cut": 22}
+    lines = {"first_contact": 20, "navigation": [20, 28, 30], "cut": 33}
+    assert packet["source"]["lines"] == lines
     assert packet["selected_artifacts"] == []
     listed = packet_of(log, select="listed")["selected_artifacts"]
     assert {"CHANGELOG.md", "CLAUDE.md"} <= set(listed)

@@ -19,9 +19,9 @@ NAMES = [
     ("Task", "delegate"), ("Agent", "delegate"), ("spawn_agent", "delegate"),
     ("finish", "answer"),
     # an MCP tool is what its name says only on a server known to work on files
-    ("mcp__ctx__explore", "other"), ("mcp__slack__submit", "other"),
+    ("mcp__ctx__explore", "other"), ("mcp__slack__submit", "remote"),
     ("mcp__tasks__todo_write", "other"), ("mcp__slack__search", "other"),
-    ("mcp__wiki__read_file", "other"), ("mcp__cms__edit_file", "other"),
+    ("mcp__wiki__read_file", "other"), ("mcp__cms__edit_file", "remote"),
     ("mcp__crm__task", "other"), ("mcp__x__str_replace_editor", "other"),
     ("mcp_ctx_delegate_task", "other"), ("functions.mcp__ctx__explore", "other"),
     ("mcp__filesystem__submit", "other"), ("mcp__filesystem__explore", "other"),
@@ -31,7 +31,7 @@ NAMES = [
     ("mcp__filesystem__list_directory", "listed"), ("mcp__desktop-commander__read_file", "read"),
     ("mcp__plugin_tools_serena__find_file", "listed"), ("mcp__acp__Read", "read"),
     ("functions.spawn_agent", "delegate"), ("functions.update_plan", "plan"),
-    ("mcp__tracker__lookup", "other"), ("WebFetch", "other"), ("run_build", "other"), ("", "other"),
+    ("mcp__tracker__lookup", "other"), ("WebFetch", "other"), ("run_build", "run"), ("", "other"),
 ]  # fmt: skip
 
 
@@ -48,11 +48,11 @@ def test_an_editor_is_told_by_its_verb() -> None:
     assert tool_of("file_editor", None).purpose == "other"
 
 
-def test_a_plan_file_is_a_plan() -> None:
-    """Writing to the agent's own plan folder changes nothing of the work."""
-    path = "/home/kim/.claude/plans/x.md"
-    assert tool_of("Write", {"file_path": path}).purpose == "plan"
-    assert tool_of("Write", {"file_path": "/home/kim/app/x.md"}).purpose == "mutation"
+def test_remote_writes_are_told_from_writes_to_files() -> None:
+    """A tool of an unknown server that names a path may write into the repository."""
+    assert tool_of("mcp__hub__create_issue", {"title": "x"}).purpose == "remote"
+    assert tool_of("mcp__hub__create_file", {"path": "a.py"}).purpose == "mutation"
+    assert tool_of("mcp__hub__get_file", {"path": "a.py"}).purpose == "other"
 
 
 def test_files_in_an_input() -> None:

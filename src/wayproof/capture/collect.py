@@ -10,7 +10,7 @@ from wayproof.capture.discover import find_logs
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.packet import PacketOptions, make_packet
 from wayproof.capture.registry import known_format, read_log
-from wayproof.capture.route import Route, RouteCutter, Tier
+from wayproof.capture.route import Route, RouteCutter, Tier, Until
 from wayproof.capture.session import SessionInfo
 from wayproof.capture.sessions import Sessions
 from wayproof.errors import InputError
@@ -70,6 +70,7 @@ def capture_file(
     name: str | None = None,
     format_name: str | None = None,
     tier: Tier = "read",
+    until: Until | None = None,
     options: PacketOptions | None = None,
 ) -> Iterator[Captured]:
     """Yield the sessions of one log.
@@ -84,7 +85,7 @@ def capture_file(
     def read(sessions: Sessions) -> str | None:
         return read_log(source, sessions, format_name=format_name)
 
-    yield from captured_by(read, source, tier=tier, options=options)
+    yield from captured_by(read, source, tier=tier, until=until, options=options)
 
 
 def captured_by(
@@ -92,13 +93,14 @@ def captured_by(
     source: Source,
     *,
     tier: Tier = "read",
+    until: Until | None = None,
     options: PacketOptions | None = None,
 ) -> Iterator[Captured]:
     """Yield the sessions that ``read`` hands over; it returns their format's name."""
     cutters: dict[str, RouteCutter] = {}
 
     def sinks_of(info: SessionInfo) -> tuple[RouteCutter]:
-        cutters[info.key] = RouteCutter(info, tier=tier)
+        cutters[info.key] = RouteCutter(info, tier=tier, until=until)
         return (cutters[info.key],)
 
     found = read(Sessions(sinks_of))
@@ -123,6 +125,7 @@ def capture_logs(
     *,
     format_name: str | None = None,
     tier: Tier = "read",
+    until: Until | None = None,
     options: PacketOptions | None = None,
     problems: Problems | None = None,
     stdin: BinaryIO | None = None,
@@ -140,6 +143,8 @@ def capture_logs(
         The logs' format; None: told from their content.
     tier
         Which selections count; see :mod:`wayproof.capture.route`.
+    until
+        Where routes end at the latest; None: at the first edit.
     options
         How packets are made.
     problems
@@ -165,6 +170,7 @@ def capture_logs(
                 problems=counted,
                 format_name=format_name,
                 tier=tier,
+                until=until,
                 options=options,
             )
         except InputError as error:

@@ -51,7 +51,10 @@ def make_packet(
     if route.info.ranked is not None:
         return _ranked_packet(route, format_name, file)
     roots = roots_of(route, options)
-    selections = list(_selections(route.steps, roots))
+    created = _created(route, roots)
+    selections = [
+        one for one in _selections(route.steps, roots) if not _is_own(one["artifact"], created)
+    ]
     first = route.first
     packet: dict[str, Any] = {
         "first_contact_command": first.first if first is not None else None,
@@ -71,10 +74,16 @@ def make_packet(
     if answered:
         packet["answer_artifacts"] = answered
     packet["cut_reason"] = route.cut.reason
+    packet["until"] = str(route.until)
     packet["start_reason"] = "prompt" if route.started_at_prompt else "start_of_log"
     if route.via_subagent:
         packet["via"] = "subagent"
-    packet["navigation_calls"] = sum(step.navigates for step in route.steps)
+    packet["navigation_calls"] = sum(step.looks for step in route.steps)
+    packet["execution_calls"] = sum(step.kind == "execution" for step in route.steps)
+    if created:
+        packet["created_files"] = created
+    if any(step.assumed for step in route.steps):
+        packet["edit_assumed"] = True
     if route.failed_calls:
         packet["failed_calls"] = route.failed_calls
     packet["source"] = _source(route, format_name, file)
@@ -149,6 +158,16 @@ def _selection(artifact: str, one: Selection, file: str | None) -> dict[str, Any
     return record
 
 
+def _created(route: Route, roots: Roots) -> list[str]:
+    """Return the ids of what the session made: it is not what the task is about."""
+    made = (stable_id(path, folders=(route.info.cwd,), roots=roots) for path in route.created)
+    return list(dict.fromkeys(one for one in made if one is not None))
+
+
+def _is_own(artifact: str, created: list[str]) -> bool:
+    return any(artifact == one or artifact.startswith(f"{one}/") for one in created)
+
+
 def _answered(route: Route, roots: Roots) -> Iterator[str]:
     if route.answer is None:
         return
@@ -194,7 +213,7 @@ def _source(route: Route, format_name: str, file: str) -> dict[str, Any]:
     for key, name in zip(("first_contact_file", "cut_file"), files, strict=True):
         if name is not None:
             source[key] = storable(name)
-    lines = [step.line for step in route.steps if step.navigates]
+    lines = [step.line for step in route.steps if step.looks]
     source["lines"] = {
         "first_contact": route.first.line if route.first is not None else None,
         "navigation": lines[:_MAX_EVIDENCE_LINES],

@@ -173,6 +173,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         with a ``text``), or text.
     child
         Thread of the agent that did the work, where the result names it.
+    made
+        What a writing tool says of its file: True: there was none, False: there was one.
     """
 
     call_id: str
@@ -184,6 +186,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     body: msgspec.Raw | str | None = None
     child: str | None = None
     cwd: str | None = None
+    made: bool | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

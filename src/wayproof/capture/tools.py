@@ -23,19 +23,21 @@ __all__ = [
     "folder_of",
     "named_files",
     "tool_of",
+    "tool_writes",
 ]
 
 Purpose = Literal[
     "read", "matched", "listed", "search", "shell", "mutation", "plan", "delegate", "answer",
-    "other",
+    "run", "remote", "other",
 ]  # fmt: skip
 
 
 class Tool(msgspec.Struct, frozen=True):
     """A tool's bare name and purpose.
 
-    ``matched`` and ``listed`` tools give files in their results; ``other`` tools navigate
-    in ways that no table knows.
+    ``matched`` and ``listed`` tools give files in their results; ``plan`` tools keep plans,
+    ask, and find other tools; ``run`` tools run tests and builds; ``remote`` ones write
+    somewhere else than to files; ``other`` tools navigate in ways that no table knows.
     """
 
     name: str
@@ -56,14 +58,15 @@ _NAMES: dict[Purpose, str] = {
     """,
     "listed": """
         glob ls listdir listdirectory listfiles find findfile findfiles findbyname filesearch
-        directorytree tree listdirectorywithsizes list listcode globtool viewdirectory
+        directorytree tree listdirectorywithsizes list listcode globtool viewdirectory listdirtool
+        listdirectorytool getdirectorycontents lstool
     """,
     "shell": """
         bash shell execcommand localshell localshellcall runshellcommand terminal executebash
         runcommand runinterminal runterminalcommand runterminalcmd containerexec
         executecommand commandexecution cmdrun cmd exec shellcommand bashtool powershell
         runbash unifiedexec bashsession executeshell bashcommand sh terminaltool powershelltool
-        runcommandinterminal
+        runcommandinterminal pwsh runshell shelltool executeterminalcommand runpowershell
     """,
     "mutation": """
         edit write multiedit notebookedit applypatch createfile editfile replace writefile
@@ -79,7 +82,19 @@ _NAMES: dict[Purpose, str] = {
         tasktracker tasktrack sequentialthinking askuser requestuserinput setmode switchmode
         newplan writetodos taskcreate taskupdate tasklist taskget planmode managetodolist
         setgoal updategoal creategoal getgoal askfollowupquestion togglemode agentthink
-        reportintent updatetodos askquestions
+        reportintent updatetodos askquestions toolsearch searchtools listtools gettool
+        taskoutput taskstop taskresume killshell killbash bashoutput structuredoutput teamcreate
+        teamdelete sendmessage skill enterworktree exitworktree croncreate crondelete cronlist
+        listmcpresources listmcpresourcestool readmcpresourcetool slashcommand writestdin
+        wait waitagent closeagent sendinput resumeagent sendagentmessage listagents awaitshell
+        savememory updatememory creatememory memory remembermemory storememory notifyuser
+        sendusermessage presentplan plan todo updateplanstatus pushnotification monitor
+        schedulewakeup artifact verifyplanexecution getterminaloutput terminallastcommand
+        toolsearchtool discovertools loadtool activatetools
+    """,
+    "run": """
+        runtests runtest runtask runbuild testfailure runvscodetask createandruntask buildproject
+        executetests runtestsuite installpythonpackages
     """,
     "delegate": """
         task agent spawnagent delegate runsubagent dispatchagent newtask subagent invokeagent
@@ -150,6 +165,7 @@ class _Name(msgspec.Struct, frozen=True):
     bare: str
     files: bool = True
     controls: bool = True
+    remote: bool = False
 
 
 def _parsed(name: str) -> _Name:
@@ -157,7 +173,9 @@ def _parsed(name: str) -> _Name:
     mcp = _MCP.match(stripped)
     if mcp is not None:
         bare = _plain(stripped[mcp.end() :])
-        return _Name(bare, files=_on_files(mcp["server"] or mcp["short"] or ""), controls=False)
+        remote = _REMOTE.match(stripped[mcp.end() :]) is not None
+        files = _on_files(mcp["server"] or mcp["short"] or "")
+        return _Name(bare, files=files, controls=False, remote=remote)
     spaced = _SPACE.match(stripped)
     if spaced is None:
         return _Name(_plain(stripped))
@@ -172,6 +190,12 @@ def _on_files(server: str) -> bool:
 
 _MAX_KNOWN = 10_000
 _known: dict[str, _Name] = {}
+
+
+_REMOTE = re.compile(
+    r"(?:create|update|add|post|send|delete|write|set|put|insert|merge|close|reply|submit|upload"
+    r"|publish|assign|edit|remove)(?:[A-Z_-]|$)"
+)
 
 
 def tool_of(name: str, arguments: Mapping[str, Any] | str | None = None) -> Tool:
@@ -204,19 +228,20 @@ def _purpose(name: _Name, arguments: Mapping[str, Any] | str | None) -> Purpose:
             return "other"
         return "read" if verb in _VIEWING else "mutation"
     purpose = _PURPOSES.get(name.bare, "other")
+    if name.remote and not name.files:
+        # Nobody knows the server, but its tool says that it writes.
+        return "mutation" if _names_a_path(arguments) else "remote"
     if (purpose in _FILE_PURPOSES and not name.files) or (
         purpose in _CONTROL and not name.controls
     ):
         return "other"
-    if purpose == "mutation" and isinstance(arguments, Mapping) and _is_plan(arguments):
-        return "plan"
     return purpose
 
 
-def _is_plan(arguments: Mapping[str, Any]) -> bool:
-    """Whether a file is a plan in the agent's own plan folder: that changes no work."""
-    path = next((arguments[key] for key in _PATH_KEYS if key in arguments), None)
-    return isinstance(path, str) and "/.claude/plans/" in path.replace("\\", "/")
+def _names_a_path(arguments: Mapping[str, Any] | str | None) -> bool:
+    return isinstance(arguments, Mapping) and any(
+        isinstance(arguments.get(key), str) for key in _PATH_KEYS
+    )
 
 
 def command_of(arguments: Mapping[str, Any] | str | None) -> str | list[Any] | None:
@@ -239,6 +264,69 @@ def folder_of(arguments: Mapping[str, Any] | str | None) -> str | None:
             if isinstance(value, str) and value:
                 return value
     return None
+
+
+# Tools that put content at a path, whatever was there before.
+_PUTS = frozenset({
+    "write", "writefile", "writetofile", "filewrite", "writetextfile", "writenewfile", "createfile",
+    "create", "append", "copyfile",
+})  # fmt: skip
+_PATCHES = frozenset({"applypatch", "patch", "applydiff"})
+_TARGET_KEYS = ("destination", "target", "dest", "new_path", "newPath", "to")
+_CHANGES = {"add": "new", "create": "new", "update": "edit", "delete": "edit", "move": "edit"}
+
+
+def tool_writes(tool: Tool, arguments: Mapping[str, Any] | str | None) -> Iterator[tuple[Any, str]]:
+    """Yield how a writing tool writes, and the path; ``patch`` with a patch's text.
+
+    The words are those of :data:`wayproof.capture.shell.writes.How`.
+    """
+    if tool.name in _PATCHES:
+        yield from _patch_texts(arguments)
+        return
+    if not isinstance(arguments, Mapping):
+        return
+    changes = arguments.get("changes")
+    if isinstance(changes, (Mapping, list)):
+        yield from _changed(changes)
+        return
+    paths = [named.path for named in named_files(arguments)]
+    if tool.name in {"createdirectory", "makedirectory"}:
+        how = "make"
+    elif tool.name in _PUTS or (tool.name in _EDITORS and arguments.get("command") == "create"):
+        how = "put"
+    else:
+        how = "edit"
+    if tool.name == "copyfile":
+        paths = [arguments[key] for key in _TARGET_KEYS if isinstance(arguments.get(key), str)]
+    for path in paths:
+        yield how, path
+
+
+def _patch_texts(arguments: Mapping[str, Any] | str | None) -> Iterator[tuple[str, str]]:
+    if isinstance(arguments, str):
+        yield "patch", arguments
+    elif isinstance(arguments, Mapping):
+        for value in arguments.values():
+            if isinstance(value, str) and "\n" in value:
+                yield "patch", value
+            elif isinstance(value, list):
+                yield from (("patch", one) for one in value if isinstance(one, str) and "\n" in one)
+
+
+def _changed(changes: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the changes of Codex's file changes: a mapping by path, or a list of records."""
+    if isinstance(changes, Mapping):
+        pairs = [(path, value) for path, value in changes.items()]
+    else:
+        records = [one for one in changes if isinstance(one, Mapping)]
+        pairs = [(str(one.get("path") or ""), one.get("kind", one.get("type"))) for one in records]
+    for path, value in pairs:
+        kind = value.get("type", value) if isinstance(value, Mapping) else value
+        if isinstance(kind, Mapping):  # {"add": {...}}
+            kind = next(iter(kind), None)
+        if path:
+            yield _CHANGES.get(str(kind), "edit"), path
 
 
 def _integer(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:

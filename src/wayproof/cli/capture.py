@@ -16,6 +16,7 @@ from wayproof.cli.log_options import (
     counted,
     format_name,
     packet_options,
+    route_end,
     tell,
 )
 
@@ -81,6 +82,7 @@ def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]
         problems=problems,
         format_name=format_name(args),
         tier=args.select,
+        until=route_end(args),
         options=packet_options(args),
         stdin=sys.stdin.buffer,
     )

@@ -13,6 +13,7 @@ from wayproof.cli.log_options import (
     counted,
     format_name,
     packet_options,
+    route_end,
     tell,
 )
 from wayproof.errors import InputError
@@ -59,13 +60,14 @@ def _inspect_log(args: argparse.Namespace, source: Any) -> None:
     from wayproof.capture.registry import read_log
     from wayproof.capture.route import RouteCutter
     from wayproof.capture.sessions import Sessions
-    from wayproof.capture.timeline import Timeline
+    from wayproof.capture.timeline import Timeline, why
 
     options = packet_options(args)
     sinks: dict[str, tuple[RouteCutter, Timeline]] = {}
 
     def sinks_of(info: Any) -> tuple[RouteCutter, Timeline]:
-        sinks[info.key] = RouteCutter(info, tier=args.select), Timeline(info)
+        cutter = RouteCutter(info, tier=args.select, until=route_end(args))
+        sinks[info.key] = cutter, Timeline(info)
         return sinks[info.key]
 
     found = read_log(source, Sessions(sinks_of), format_name=format_name(args))
@@ -77,10 +79,10 @@ def _inspect_log(args: argparse.Namespace, source: Any) -> None:
             shown = {"packet": packet, "timeline": [msgspec.to_builtins(one) for one in entries]}
             print(json_line(shown).decode(), end="")
         else:
-            _show(packet, entries)
+            _show(packet, entries, why(route))
 
 
-def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
+def _show(packet: dict[str, Any], entries: Sequence[Any], reasons: Any) -> None:
     source = packet["source"]
     print(harmless(f"session {source.get('session_id', '(unnamed)')}"))
     print(harmless(f"  {source['format']} · {source['file']}"))
@@ -97,10 +99,16 @@ def _show(packet: dict[str, Any], entries: Sequence[Any]) -> None:
     command = packet["first_contact_command"]
     first = command if command is not None else f"null ({packet.get('first_contact_reason')})"
     print(harmless(f"  first contact  {clip(first, 400)}"))
+    print(harmless(f"                 {clip(reasons.first_contact, 400)}"))
+    print(f"  end            {packet['cut_reason']} at line {source['lines']['cut']}")
+    print(harmless(f"                 {clip(reasons.end, 400)}"))
+    calls = ", ".join(f"{count} {kind}" for kind, count in reasons.calls.items())
+    print(f"  calls          {calls or 'none'}")
+    for name in packet.get("created_files", [])[:20]:
+        print(harmless(f"  created        {clip(name, 200)}"))
     wall, unmeasured = packet.get("wall_ms"), packet.get("wall_unmeasured_calls", 0)
     shown = "absent" if wall is None else wall
     print(f"  wall_ms        {shown} ({counted(unmeasured, 'unmeasured call')})")
-    print(f"  cut            {packet['cut_reason']} at line {source['lines']['cut']}")
     if packet["timed_out"] or packet["error"]:
         print(harmless(f"  error          {packet['error'] or 'timed out'}"))
     print()

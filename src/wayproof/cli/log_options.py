@@ -14,6 +14,7 @@ __all__ = [
     "counted",
     "format_name",
     "packet_options",
+    "route_end",
     "tell",
 ]
 
@@ -43,6 +44,13 @@ def add_packet_options(group: Any, *, select: str) -> None:
         help="selected artifacts: files read, and matched, and listed (default: %(default)s)",
     )
     group.add_argument(
+        "--until",
+        metavar="PLACE",
+        default="edit",
+        help="where routes end: the first edit of what existed (default: edit), the first write "
+        "(write), the answer whatever is edited (answer), first-contact, or calls=N",
+    )
+    group.add_argument(
         "--wall",
         choices=("native", "elapsed"),
         default="native",
@@ -60,6 +68,13 @@ def packet_options(args: argparse.Namespace) -> Any:
         maps=tuple(parse_map(text) for text in args.map),
         wall=args.wall,
     )
+
+
+def route_end(args: argparse.Namespace) -> Any:
+    """Return where routes end, as the capture room takes it."""
+    from wayproof.capture.route.records import parse_until
+
+    return parse_until(args.until)
 
 
 def format_name(args: argparse.Namespace) -> str | None:

@@ -4,6 +4,7 @@ claude-code-action keeps the same list in its execution file. An element is what
 ``stream-json`` is, so the list is read as those lines; line numbers are element numbers.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,10 +32,14 @@ def is_list(head: Head) -> bool:
 def as_lines(source: Source) -> Source:
     """Return a log whose lines are the elements of its list; another log as it is."""
     with source.open() as file:
-        is_json_list = file.read(1 << 12).lstrip()[:1] == b"["
+        is_json_list = _OBJECTS.match(file.read(1 << 12)) is not None
     return (
         _Listed(source.path, name=source.name, problems=source.problems) if is_json_list else source
     )
+
+
+_OBJECTS = re.compile(rb"\s*\[\s*(?:\{|\Z)")
+"""A list of objects begins so; a line that is a list of something else may stand in any log."""
 
 
 class _Listed(Source):

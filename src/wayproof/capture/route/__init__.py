@@ -9,6 +9,6 @@ reads a call, ``selecting`` its result, and ``assembly`` puts the threads togeth
 """
 
 from wayproof.capture.route.cutter import RouteCutter
-from wayproof.capture.route.records import Cut, Route, Selection, Step, Tier
+from wayproof.capture.route.records import Cut, Route, Selection, Step, Tier, Until
 
-__all__ = ["Cut", "Route", "RouteCutter", "Selection", "Step", "Tier"]
+__all__ = ["Cut", "Route", "RouteCutter", "Selection", "Step", "Tier", "Until"]

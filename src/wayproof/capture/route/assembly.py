@@ -2,7 +2,7 @@
 
 import msgspec
 
-from wayproof.capture.route.records import Cut, Route, Step, clip
+from wayproof.capture.route.records import Cut, Route, Step, Until, clip
 from wayproof.capture.route.thread import ThreadCut
 from wayproof.capture.session import MAIN_THREAD, Outcome, SessionInfo, Spawn
 
@@ -11,16 +11,27 @@ __all__ = ["assembled"]
 _MAX_DEPTH = 8
 
 
-def assembled(info: SessionInfo, threads: dict[str, ThreadCut], spawns: list[Spawn]) -> Route:
+def assembled(
+    info: SessionInfo,
+    threads: dict[str, ThreadCut],
+    spawns: list[Spawn],
+    *,
+    until: Until,
+) -> Route:
     """Return the route of a session whose log has ended."""
-    return _Assembly(info, threads, spawns).route()
+    return _Assembly(info, threads, spawns, until).route()
 
 
 class _Assembly:
     def __init__(
-        self, info: SessionInfo, threads: dict[str, ThreadCut], spawns: list[Spawn]
+        self,
+        info: SessionInfo,
+        threads: dict[str, ThreadCut],
+        spawns: list[Spawn],
+        until: Until,
     ) -> None:
         self._info = info
+        self._until = until
         self._threads = threads
         self._spawns = spawns
         self._taken: set[str] = set()
@@ -28,14 +39,18 @@ class _Assembly:
         self._cut: Cut | None = None
         self._unmeasured_calls = 0
         self._children: dict[int, str] = {}
+        self._first: tuple[Step, bool] | None = None
+        self._first_reason = "no_navigation"
+        self._first_known = False
+        self._looks = 0
 
     def route(self) -> Route:
         main = self._threads[MAIN_THREAD]
         wall_ms = self._walk(main, depth=0)
         cut = self._cut or _quiet_end(main)
-        navigation = [(step, below) for step, below in self._steps if step.navigates]
-        first, below = navigation[0] if navigation else (None, False)
-        timed_out, error = _verdict([step for step, _ in navigation], cut)
+        navigation = [step for step, _ in self._steps if step.looks]
+        first, below = self._first or (None, False)
+        timed_out, error = _verdict(navigation, cut)
         if main.failure is not None and cut.reason != "mutation":
             timed_out = timed_out or main.failure.timed_out
             error = main.failure.error or error
@@ -50,7 +65,7 @@ class _Assembly:
             steps=[step for step, _ in self._steps],
             cut=cut,
             first=first,
-            first_reason=_first_reason(first, self._steps),
+            first_reason=self._first_reason if first is None else first.reason,
             via_subagent=below,
             wall_ms=None if self._unmeasured_calls or not self._any_measured() else wall_ms,
             measured_ms=wall_ms,
@@ -60,16 +75,18 @@ class _Assembly:
             error=error,
             answer=clip(answer.text) if answer is not None else None,
             answer_line=answer.line if answer is not None else None,
-            failed_calls=sum(_failed(step) for step, _ in navigation),
+            failed_calls=sum(map(_failed, navigation)),
             started_at_prompt=main.prompt is not None,
+            created=list(dict.fromkeys(path for step, _ in self._steps for path in step.made)),
             children=self._children,
+            until=self._until,
         )
 
     def _any_measured(self) -> bool:
         return any(
             step.outcome is not None and step.outcome.duration_ms is not None
             for step, _ in self._steps
-            if step.navigates
+            if step.looks
         )
 
     def _walk(self, thread: ThreadCut, depth: int) -> float:
@@ -86,6 +103,7 @@ class _Assembly:
                     step.first, step.reason = None, "subagent_not_logged"
                 self._steps.append((step, depth > 0))
                 taken_ms = self._taken_ms(step)
+                self._count(step, below=depth > 0)
             batches[step.batch] = max(batches.get(step.batch, 0.0), taken_ms)
             if self._cut is not None:
                 break
@@ -93,8 +111,35 @@ class _Assembly:
             self._cut = msgspec.structs.replace(thread.mutation, file=thread.file)
         return sum(batches.values())
 
+    def _count(self, step: Step, *, below: bool) -> None:
+        """Tell the first contact, and end the route where a number of calls ends it."""
+        if not self._first_known:
+            self._tell_first(step, below=below)
+        self._looks += step.looks
+        place = self._until.place
+        if place == "first-contact" and self._first is not None and self._first[0] is step:
+            self._cut_behind(step, "first_contact")
+        elif place == "calls" and step.looks and self._looks == self._until.calls:
+            self._cut_behind(step, "calls")
+
+    def _tell_first(self, step: Step, *, below: bool) -> None:
+        """Take the first navigation call; an execution only where nothing was made before it."""
+        runs_first = step.kind == "execution" and self._first_reason != "created_only"
+        ran_and_edited = step.kind == "edit" and step.first is not None
+        if step.looks or runs_first or ran_and_edited:
+            self._first, self._first_known = (step, below), True
+        elif step.kind == "edit":
+            self._first_reason, self._first_known = "mutated_first", True
+        elif step.kind == "creation":
+            self._first_reason = "created_only"
+
+    def _cut_behind(self, step: Step, reason: str) -> None:
+        line = step.line if step.result_line is None else step.result_line
+        at_ms = step.at_ms if step.result_at_ms is None else step.result_at_ms
+        self._cut = Cut(reason, line, at_ms, step.file)
+
     def _taken_ms(self, step: Step) -> float:
-        if not step.navigates or (step.outcome is not None and step.outcome.refused):
+        if not step.looks or (step.outcome is not None and step.outcome.refused):
             return 0.0
         taken_ms = step.outcome.duration_ms if step.outcome is not None else None
         if taken_ms is None or step.purpose == "delegate":
@@ -145,12 +190,6 @@ class _Assembly:
 
 def _prompted(spawn: Spawn, step: Step) -> bool:
     return spawn.parent_call is None and spawn.prompt is not None and spawn.prompt == step.asked
-
-
-def _first_reason(first: Step | None, steps: list[tuple[Step, bool]]) -> str | None:
-    if first is not None:
-        return first.reason
-    return "mutated_first" if any(step.mutates for step, _ in steps) else "no_navigation"
 
 
 def _quiet_end(main: ThreadCut) -> Cut:

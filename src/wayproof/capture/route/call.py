@@ -1,5 +1,6 @@
 """One call read by itself: what it is for, its text, and what its result is read with."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 from wayproof.canonical import canonical_bytes
 from wayproof.capture.route.records import Step, clip
 from wayproof.capture.session import Call
-from wayproof.capture.shell import Reading, read_command, typed_text
+from wayproof.capture.shell import Reading, Write, read_command, typed_text
 from wayproof.capture.tools import Tool, command_of, folder_of, tool_of
 from wayproof.errors import InputError
 
@@ -22,8 +23,10 @@ class ReadCall(msgspec.Struct, gc=False):
     ----------
     folders
         The working directories it ran in, from the outermost inwards.
-    typed
-        The shell command's text, kept where names in its output will be looked for.
+    until, makes, outside, scripts
+        What its verdict says, which is told later: how many segments ran before an edit
+        (None: all), the files that it makes, if it succeeds, here and in other places, and
+        what those of them that are scripts would write.
     """
 
     step: Step
@@ -31,7 +34,10 @@ class ReadCall(msgspec.Struct, gc=False):
     arguments: Mapping[str, Any] | str | None
     reading: Reading | None
     folders: tuple[str | None, ...]
-    typed: str | None = None
+    until: int | None = None
+    makes: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    scripts: tuple[tuple[str, tuple[Write, ...]], ...] = ()
 
 
 def read_call(
@@ -39,7 +45,6 @@ def read_call(
     cwd: str | None,
     *,
     with_text: bool = True,
-    keep_typed: bool = False,
     batch: int = 0,
     number: int = 0,
 ) -> ReadCall:
@@ -53,8 +58,6 @@ def read_call(
         The session's working directory.
     with_text
         Make the text of a call that is no shell command.
-    keep_typed
-        Keep a shell command's text.
     batch, number
         The call's batch in its thread, and its number in the session.
     """
@@ -75,30 +78,19 @@ def read_call(
     if tool.purpose == "delegate" and isinstance(event.arguments, Mapping):
         step.asked = _asked(event.arguments)
     reading: Reading | None = None
-    typed: str | None = None
     if event.opaque:
         step.reason, step.raw = "code_mode", clip(_raw_text(event.arguments))
     elif tool.purpose == "shell":
         reading = _shell(step, event, tool)
-        typed = _typed(event) if keep_typed and reading is not None else None
     elif event.arguments is None and event.typed is None:
         step.reason = "arguments_not_logged"
-        step.mutates = tool.purpose == "mutation"
     else:
         step.first = step.raw = clip(_tool_text(event)) if with_text else ""
-        step.mutates = tool.purpose == "mutation"
-    if step.mutates and (reading is None or reading.mutates_first):
-        step.first = None
-    return ReadCall(step, tool, event.arguments, reading, folders, typed)
+    return ReadCall(step, tool, event.arguments, reading, folders)
 
 
 def _command(event: Call) -> str | list[Any] | None:
     return event.typed if event.typed is not None else command_of(event.arguments)
-
-
-def _typed(event: Call) -> str | None:
-    command = _command(event)
-    return None if command is None else typed_text(command)
 
 
 def _shell(step: Step, event: Call, tool: Tool) -> Reading | None:
@@ -107,15 +99,31 @@ def _shell(step: Step, event: Call, tool: Tool) -> Reading | None:
         step.reason = "arguments_not_logged"
         return None
     text = typed_text(command)
-    powershell = "powershell" in tool.name or (
-        isinstance(command, list) and bool(command) and "powershell" in str(command[0]).lower()
-    )
-    reading = read_command(text, powershell=powershell)
+    reading = read_command(text, powershell=_is_powershell(event, tool, command, text))
     step.first = clip(reading.first)
     step.raw = clip(command if isinstance(command, str) else _joined(command))
-    step.mutates = reading.mutates
     step.unparsed = reading.unparsed
     return reading
+
+
+_CMDLET = re.compile(
+    r"(?:^|[|;{(]\s*)(?:Get|Set|Add|Clear|Select|Test|New|Remove|Move|Copy|Rename|Out|Push|Pop"
+    r"|Resolve|Measure|ForEach|Where)-[A-Z][A-Za-z]+\b"
+)
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
+
+
+def _is_powershell(event: Call, tool: Tool, command: str | list[Any], text: str) -> bool:
+    """Whether backslashes part folders: by the shell's name, its commands, or where it runs."""
+    if "powershell" in tool.name or tool.name == "pwsh":
+        return True
+    if isinstance(command, list) and command:
+        name = str(command[0]).lower()
+        return "powershell" in name or "pwsh" in name
+    if _CMDLET.search(text) is not None:
+        return True
+    where = folder_of(event.arguments) or event.cwd or ""
+    return "bash" not in tool.name and _WINDOWS.match(where) is not None
 
 
 def _joined(command: list[Any]) -> str:

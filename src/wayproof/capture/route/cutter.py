@@ -1,7 +1,8 @@
 """The sink that cuts the route out of one session's events."""
 
 from wayproof.capture.route.assembly import assembled
-from wayproof.capture.route.records import Route, Tier
+from wayproof.capture.route.files import Files
+from wayproof.capture.route.records import Route, Tier, Until
 from wayproof.capture.route.thread import ThreadCut
 from wayproof.capture.session import (
     MAIN_THREAD,
@@ -30,11 +31,17 @@ class RouteCutter:
         Filled in by the adapter as the log names things.
     tier
         Selections beyond this tier are not looked for.
+    until
+        Where the route ends at the latest.
     """
 
-    def __init__(self, info: SessionInfo, *, tier: Tier = "read") -> None:
+    def __init__(
+        self, info: SessionInfo, *, tier: Tier = "read", until: Until | None = None
+    ) -> None:
         self._info = info
         self._tier: Tier = tier
+        self._until = until or Until()
+        self._files = Files(info)
         self._threads: dict[str, ThreadCut] = {}
         self._spawns: list[Spawn] = []
         self._calls = 0
@@ -43,7 +50,9 @@ class RouteCutter:
     def _thread(self, name: str) -> ThreadCut:
         thread = self._threads.get(name)
         if thread is None:
-            thread = self._threads[name] = ThreadCut(name, self._tier)
+            thread = self._threads[name] = ThreadCut(
+                name, self._files, tier=self._tier, until=self._until
+            )
         return thread
 
     def take(self, event: Event) -> bool:
@@ -63,11 +72,13 @@ class RouteCutter:
             thread.file = event.file
         elif isinstance(event, Failure):
             thread.on_failure(event)
-        if thread.mutation is None or thread.pending:
+        if not thread.over:
             return True
         # A first prompt that still comes would begin the thread's route anew.
         return thread.prompt is None and self._info.prompts_logged
 
     def finish(self) -> Route:
         """Return the route; the log has ended."""
-        return assembled(self._info, self._threads, self._spawns)
+        for thread in self._threads.values():
+            thread.finish()
+        return assembled(self._info, self._threads, self._spawns, until=self._until)

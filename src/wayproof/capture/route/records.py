@@ -5,11 +5,38 @@ from typing import Literal
 import msgspec
 
 from wayproof.capture.session import Outcome, SessionInfo
+from wayproof.errors import InputError
 
-__all__ = ["MAX_TEXT_CHARS", "TIERS", "Cut", "Route", "Selection", "Step", "Tier", "clip"]
+__all__ = [
+    "MAX_TEXT_CHARS",
+    "TIERS",
+    "Cut",
+    "Kind",
+    "Route",
+    "Selection",
+    "Step",
+    "Tier",
+    "Until",
+    "clip",
+    "parse_until",
+]
 
 Tier = Literal["read", "matched", "listed"]
 TIERS: dict[str, int] = {"read": 0, "matched": 1, "listed": 2}
+
+Kind = Literal["navigation", "execution", "creation", "edit", "outside_write", "bookkeeping"]
+
+
+class Until(msgspec.Struct, frozen=True):
+    """Where a route ends at the latest: a place, and a number of calls for ``calls``."""
+
+    place: Literal["edit", "write", "answer", "first-contact", "calls"] = "edit"
+    calls: int = 0
+
+    def __str__(self) -> str:
+        """Return it as packets and the command line spell it."""
+        return f"calls={self.calls}" if self.place == "calls" else self.place
+
 
 MAX_TEXT_CHARS = 1 << 16
 """First contact, raw command, prompt and answer are kept to this length."""
@@ -26,10 +53,16 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, kw_only=True):
-    """One call of the route: navigation, or the mutation that ended it.
+    """One call of the route.
 
     Attributes
     ----------
+    kind
+        What kind of call it is; None while only its result can tell.
+    assumed
+        That it edits is assumed.
+    looks
+        It counts as navigation: it shows something, before it edits if it does.
     number
         Which call of the session it is, from 1, threads counted together.
     purpose
@@ -47,6 +80,8 @@ class Step(msgspec.Struct, kw_only=True):
         Thread of the agent that a delegating call handed its work to.
     file
         The log file it stands in, where that isn't the session's own.
+    made
+        Full paths of the files that it made.
     """
 
     call_id: str
@@ -60,19 +95,18 @@ class Step(msgspec.Struct, kw_only=True):
     first: str | None = None
     raw: str | None = None
     reason: str | None = None
-    mutates: bool = False
+    kind: Kind | None = None
+    assumed: bool = False
+    looks: bool = False
     unparsed: bool = False
     outcome: Outcome | None = None
     result_line: int | None = None
+    result_at_ms: float | None = None
     at_ms: float | None = None
     child: str | None = None
     file: str | None = None
     selections: tuple[Selection, ...] = ()
-
-    @property
-    def navigates(self) -> bool:
-        """Whether it counts as navigation; a call may navigate and then mutate."""
-        return not self.mutates or self.first is not None
+    made: tuple[str, ...] = ()
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -91,6 +125,8 @@ class Route(msgspec.Struct, kw_only=True):
     ----------
     steps
         The route's calls in call order; a delegating call is replaced by its child's.
+    created
+        Full paths of the files that the session made before the cut, in order.
     children
         Thread of each delegated agent, by the number of the call that it stands for.
     """
@@ -113,7 +149,31 @@ class Route(msgspec.Struct, kw_only=True):
     answer_line: int | None
     failed_calls: int
     started_at_prompt: bool
+    created: list[str] = []
     children: dict[int, str] = {}
+    until: Until = Until()
+
+
+def parse_until(text: str) -> Until:
+    """Parse where a route ends: ``edit``, ``write``, ``answer``, ``first-contact``, ``calls=N``.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    place, equals, count = text.partition("=")
+    if place == "calls" and equals and count.isascii() and count.isdigit() and int(count) > 0:
+        return Until("calls", int(count))
+    for known in ("edit", "write", "answer", "first-contact"):
+        if text == known:
+            return Until(known)
+    raise InputError(
+        "not a place where a route can end",
+        field="until",
+        expected="edit, write, answer, first-contact or calls=N",
+        found=text,
+    )
 
 
 def clip(text: str) -> str:

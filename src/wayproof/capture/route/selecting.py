@@ -1,17 +1,16 @@
 """Which files a call selected, by its input and its result; and how it ended."""
 
-import re
 from collections.abc import Iterator
 
 from wayproof.capture import results
 from wayproof.capture.route.call import ReadCall
 from wayproof.capture.route.records import TIERS, Selection
 from wayproof.capture.session import Named, Outcome, Result
-from wayproof.capture.shell import Reading, Segment, read_command
-from wayproof.capture.shell.commands import SEARCHERS, git_words, unwrapped
+from wayproof.capture.shell import Reading
+from wayproof.capture.shell.commands import LISTERS, SEARCHERS, git_words, unwrapped
 from wayproof.capture.tools import named_files
 
-__all__ = ["selected", "settled"]
+__all__ = ["may_list", "operands", "selected", "settled"]
 
 _Folders = tuple[str | None, ...]
 
@@ -52,44 +51,27 @@ def _from_shell(
 ) -> Iterator[tuple[Named, _Folders]]:
     folders = call.folders
     unread: set[str] = set()
-    if reading.reads and results.body_has(event.body, results.UNREAD_WORDS):
+    segments = () if reading.unparsed else reading.segments[: call.until]
+    reads = [read for segment in segments for read in segment.reads]
+    if reads and results.body_has(event.body, results.UNREAD_WORDS):
         unread = results.unread_paths(results.body_text(event.body))
-    for read in reading.reads:
+    for read in reads:
         if read.path not in unread:
             yield Named("read", read.path, read.lines), (*folders, read.folder)
-    if wanted == 0 or reading.unparsed or reading.mutates or len(reading.segments) != 1:
+    if wanted == 0 or reading.unparsed or len(reading.segments) != 1:
+        return
+    if call.step.kind == "edit" or any(act.writes for act in reading.segments[0].acts):
         return
     printed = results.search_or_list(reading.segments[0].commands)
     if printed is None or TIERS[printed[0]] > wanted:
         return
-    known, inner = _folder_of(call.typed, reading.segments[0])
-    if known:
-        text = results.body_text(event.body)
-        for named in results.printed_paths(*printed, text):
-            yield named, (*folders, *inner)
-
-
-_PROBE = "wayproof-probe"
-_MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir|sl|set-location|push-location)\b", re.IGNORECASE)
-
-
-def _folder_of(typed: str | None, segment: Segment) -> tuple[bool, _Folders]:
-    """Return whether a segment's folder is known, and what it is relative to the call's.
-
-    A file that was read in the segment's place would lie in the same folder, and reads
-    carry theirs; so the command is read again with a read put there.
-    """
-    first = unwrapped(segment.commands[0])
+    first = unwrapped(reading.segments[0].commands[0])
+    if first.lost:
+        return
     inner = git_words(first.words)[2] if first.name == "git" else None
-    if typed is not None and _MOVES.search(typed) is None:
-        return True, (inner,)
-    if typed is None or typed.count(segment.text) != 1:
-        return False, ()
-    probed = read_command(typed.replace(segment.text, f"cat {_PROBE}"))
-    found = next((read for read in probed.reads if read.path == _PROBE), None)
-    if found is None:
-        return False, ()
-    return True, (found.folder, inner)
+    text = results.body_text(event.body)
+    for named in results.printed_paths(*printed, text):
+        yield named, (*folders, first.folder, inner)
 
 
 def _listing(text: str) -> Iterator[Named]:
@@ -104,6 +86,40 @@ def _listing(text: str) -> Iterator[Named]:
 def _is_listing(event: Result) -> bool:
     words = ("files and directories up to 2 levels deep",)
     return results.body_has(event.body, words)
+
+
+def may_list(call: ReadCall) -> bool:
+    """Whether a call's result may name files that its input doesn't."""
+    if call.reading is None:
+        return call.tool.purpose in {"matched", "listed", "search"}
+    segments = call.reading.segments
+    return (
+        len(segments) == 1
+        and bool(segments[0].commands)
+        and (unwrapped(segments[0].commands[0]).name in _LISTING)
+    )
+
+
+_LISTING = frozenset({*SEARCHERS, *LISTERS, "git", "rg"})
+
+
+def operands(call: ReadCall) -> Iterator[tuple[tuple[str, ...], _Folders]]:
+    """Yield the words of a call that may be files, with their folders."""
+    if call.reading is None:
+        if call.tool.purpose not in {"read", "plan"}:  # which gives its files as selections
+            named = tuple(one.path for one in named_files(call.arguments))
+            if named:
+                yield named, call.folders
+        return
+    for segment in call.reading.segments:
+        for command in segment.commands:
+            words = tuple(word for word in command.words if word and _may_be_path(word))
+            if words:
+                yield words, (*call.folders, command.folder)
+
+
+def _may_be_path(word: str | None) -> bool:
+    return word is not None and word[:1] != "-" and ("." in word or "/" in word) and len(word) < 500
 
 
 _NEVER_FAIL = frozenset({"echo", "printf", "true", ":"})

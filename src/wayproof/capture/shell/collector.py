@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from wayproof.capture.shell.commands import (
     MAY_RUN_SHELLS,
     READERS,
@@ -33,7 +35,8 @@ Opener = Callable[..., list[Segment]]
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-_CHANGERS = frozenset({"cd", "pushd"})
+_CHANGERS = frozenset({"cd", "chdir", "pushd", "popd", "Set-Location", "Push-Location",
+                       "Pop-Location", "sl"})  # fmt: skip
 _PLAIN = re.compile(r"[\w./:=,@%+-]+")
 
 
@@ -62,17 +65,19 @@ class Collector:
         self.inner = False
         self._targets: list[tuple[str, str | None]] = []
         self._heredoc = False
+        self._body: str | None = None
+        self._piped = False
 
     def onto(self, commands: tuple[Simple, ...]) -> tuple[Simple, ...]:
         """Put the redirections met so far on the last of ``commands``."""
         if not commands:
             return tuple(self.found)
         last = commands[-1]
-        with_targets = Simple(
-            last.name,
-            last.words,
+        with_targets = msgspec.structs.replace(
+            last,
             targets=last.targets + tuple(self._targets),
             heredoc=last.heredoc or self._heredoc,
+            body=last.body if self._body is None else self._body,
         )
         return (*commands[:-1], with_targets, *self.found)
 
@@ -95,12 +100,13 @@ class Collector:
 
     # -- commands ---------------------------------------------------------------------
 
-    def _command(self, node: "Node", depth: int) -> None:
+    def _command(self, node: "Node", depth: int) -> None:  # noqa: C901 - the hottest loop of all
         # Half of all time is spent here: plain words are taken without another call.
         ascii_text = self._words.ascii_text
         name: str | None = None
         words: list[str | None] = []
         spelled: dict[int, str] = {}
+        body: str | None = None
         for child in node.named_children:
             kind = child.type
             if ascii_text is not None and (kind == "word" or kind == "command_name"):  # noqa: PLR1714
@@ -115,6 +121,8 @@ class Collector:
                 name = self._values(child.named_children[0], depth)[0]
             elif kind == "variable_assignment":
                 self._inside(child, depth)
+            elif kind == "herestring_redirect":
+                body = self._words.text(child)[3:].strip().strip("'\"")
             elif kind in _REDIRECTS:
                 self.redirect(child, depth)
             else:
@@ -122,7 +130,23 @@ class Collector:
                 if kind == "string" and values[0] is None:
                     spelled[len(words)] = self._words.spelled(child)
                 words += values
-        self._add(Simple(_command_name(name), tuple(words)), spelled)
+        path = name if name is not None and ("/" in name or "\\" in name) else None
+        if spelled and (name or "") not in MAY_RUN_SHELLS:
+            # An inline script with the shell's variables in it is read as it is spelled.
+            words = [spelled.get(place, word) for place, word in enumerate(words)]
+        self._add(
+            Simple(
+                _command_name(name),
+                tuple(words),
+                body=body,
+                heredoc=body is not None,
+                piped=self._piped,
+                folder=self._folder.path,
+                lost=self._folder.lost,
+                path=path,
+            ),
+            spelled,
+        )
 
     def _values(self, node: "Node", depth: int) -> Sequence[str | None]:
         try:
@@ -148,7 +172,7 @@ class Collector:
         name = bare.name
         self.found.append(command)
         if name in _CHANGERS:
-            self._folder.change(bare.words, maybe=self._maybe)
+            self._folder.change(name, bare.words, maybe=self._maybe)
         if command.name in MAY_RUN_SHELLS:
             self._open(command, spelled)
         # What xargs runs gets words that aren't here.
@@ -177,8 +201,8 @@ class Collector:
         for child in node.named_children:
             if "redirect" not in child.type:
                 self.visit(child, depth + 1)
-        outer_targets, outer_heredoc = self._targets, self._heredoc
-        self._targets, self._heredoc = [], False
+        outer = self._targets, self._heredoc, self._body
+        self._targets, self._heredoc, self._body = [], False, None
         after = len(self.found)
         for child in node.children_by_field_name("redirect"):
             self.redirect(child, depth)
@@ -186,7 +210,7 @@ class Collector:
         body = self.onto(tuple(self.found[start:after]))
         # onto() puts the trailing commands behind the body already
         self.found[start:] = list(body[: after - start]) + trailing
-        self._targets, self._heredoc = outer_targets, outer_heredoc
+        self._targets, self._heredoc, self._body = outer
 
     def redirect(self, node: "Node", depth: int = 0) -> None:
         """Note where output goes; read what a heredoc's line says behind its marker."""
@@ -195,6 +219,8 @@ class Collector:
             for child in node.named_children:
                 if child.type == "file_redirect":
                     self.redirect(child, depth)
+                elif child.type == "heredoc_body":
+                    self._body = self._words.text(child)
                 elif not child.type.startswith("heredoc"):
                     self.visit(child, depth + 1)
             return
@@ -213,6 +239,15 @@ class Collector:
         self._targets.append((operator, value))
 
     # -- compound statements ----------------------------------------------------------
+
+    def _pipeline(self, node: "Node", depth: int) -> None:
+        outer = self._piped
+        for child in node.children:
+            if child.type in {"|", "|&"}:
+                self._piped = True
+            elif child.is_named:
+                self.visit(child, depth + 1)
+        self._piped = outer
 
     def _assignment(self, node: "Node", depth: int) -> None:
         self._inside(node, depth)
@@ -253,6 +288,7 @@ class Collector:
 
 _HANDLERS: dict[str, Any] = {
     "command": Collector._command,  # noqa: SLF001 - the class's own table
+    "pipeline": Collector._pipeline,  # noqa: SLF001
     "redirected_statement": Collector._redirected,  # noqa: SLF001
     "variable_assignment": Collector._assignment,  # noqa: SLF001
     "declaration_command": Collector._declaration,  # noqa: SLF001

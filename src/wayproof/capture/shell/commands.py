@@ -5,35 +5,56 @@ no table knows is a navigation call that selects nothing.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 __all__ = [
+    "IN_PLACE",
     "LISTERS",
     "MAY_RUN_SHELLS",
-    "MAY_WRITE",
     "READERS",
     "SEARCHERS",
     "SHELLS",
     "WRAPPERS",
     "Simple",
+    "git_words",
+    "in_place",
     "positional",
+    "program_files",
     "read_paths",
     "script_of",
     "shell_in",
     "unwrapped",
-    "writes",
 ]
 
 
 class Simple(msgspec.Struct, frozen=True):
-    """A command's base name, its words (None: unknown), and where its output goes."""
+    """A command's base name, its words (None: unknown), and where its output goes.
+
+    Attributes
+    ----------
+    heredoc, body
+        Whether it is given a heredoc or a herestring, and its text.
+    piped
+        It reads the output of another command.
+    folder
+        Where it stands, relative to the call's own working directory.
+    lost
+        Nobody knows where it stands.
+    path
+        The name as typed, where it is a path.
+    """
 
     name: str
     words: tuple[str | None, ...] = ()
     targets: tuple[tuple[str, str | None], ...] = ()
     heredoc: bool = False
+    body: str | None = None
+    piped: bool = False
+    folder: str | None = None
+    lost: bool = False
+    path: str | None = None
 
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"})
@@ -97,59 +118,8 @@ _PROGRAM_VALUES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 READERS = frozenset({*_READER_VALUES, *_PROGRAM_VALUES, "git"})
 """Commands whose words :func:`read_paths` understands."""
 
-_WRITERS = frozenset({
-    "rm", "mv", "cp", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch", "truncate",
-    "dd", "install", "rsync", "unlink", "shred", "apply_patch", "applypatch", "ed", "sponge",
-    "tee", "Set-Content", "Add-Content", "Out-File", "New-Item", "Remove-Item", "Move-Item",
-    "Copy-Item", "Rename-Item", "isort", "black",
-})  # fmt: skip
-_GIT_WRITERS = frozenset({
-    "add", "am", "apply", "checkout", "cherry-pick", "clean", "commit", "merge", "mv", "pull",
-    "push", "rebase", "reset", "restore", "revert", "rm", "switch", "init",
-})  # fmt: skip
-_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
-# Commands that rewrite files only with a certain word among theirs.
-_IN_PLACE: dict[str, re.Pattern[str]] = {
-    "sed": re.compile(r"-[nErsuzabl]*i.*|--in-place.*"),
-    "gsed": re.compile(r"-[nErsuzabl]*i.*|--in-place.*"),
-    "yq": re.compile(r"-i|--inplace"),
-    "gofmt": re.compile(r"-w"),
-    "prettier": re.compile(r"-w|--write"),
-    "eslint": re.compile(r"--fix"),
-    "clang-format": re.compile(r"-i"),
-    "find": re.compile(r"-delete"),
-}
-# With one of these among its options a writing command only says what it would do.
-_LOOKING = re.compile(r"--help|--version|--dry-run|-WhatIf", re.IGNORECASE)
-_LOOKING_TOO: dict[str, re.Pattern[str]] = {
-    "black": re.compile(r"--check|--diff|-c|--code(=.*)?|-"),
-    "isort": re.compile(r"--check-only|--check|-c|--diff|-d|--stdout|-"),
-    "rsync": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--list-only"),
-    "patch": re.compile(r"-C|--check"),
-    "clang-format": re.compile(r"-n"),
-    "ruff": re.compile(r"--check|--diff"),
-    "cargo fmt": re.compile(r"--check"),
-    "git add": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
-    "git am": re.compile(r"--show-current-patch(=.*)?"),
-    "git apply": re.compile(r"--check|--stat|--numstat|--summary"),
-    "git clean": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
-    "git mv": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
-    "git push": re.compile(r"-n"),
-    "git rebase": re.compile(r"--show-current-patch"),
-    "git rm": re.compile(r"-[a-zA-Z]*n[a-zA-Z]*"),
-}
-_TEXT_FLAGS = frozenset({"-m", "--message", "-F", "--file", "-e", "--exclude", "--rsh"})
-# Letters that may stand before the "i" of -i: any other takes the rest of its word for itself.
-_SCRIPTED_IN_PLACE = {
-    "perl": re.compile(r"-[0-9acflnpsStTuUwWX]*i.*"),
-    "ruby": re.compile(r"-[0-9acdlnpsSvwy]*i.*"),
-}
-_SCRIPTED_VALUE = re.compile(r"-[0-9a-zA-Z]*[eE]|-I|-r|-C")
-_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")  # noqa: S108 - recognised
-_AUTHORS = frozenset({"cat", "echo", "printf"})
-
-
 _SHELL_VALUES = frozenset({"--rcfile", "--init-file"})
+_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 _HEAD_COUNT = re.compile(r"(?:-n|--lines=|-(?=\d))(.+)")
 _SED_PRINT = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?\s*p")
 
@@ -227,8 +197,14 @@ def unwrapped(command: Simple) -> Simple:
         if not words or words[0] is None:
             return command
         name = words[0].replace("\\", "/").rsplit("/", 1)[-1]
-        command = Simple(name, tuple(words[1:]), command.targets, command.heredoc)
+        command = msgspec.structs.replace(
+            command, name=name, words=tuple(words[1:]), path=_path(words[0])
+        )
     return command
+
+
+def _path(name: str) -> str | None:
+    return name if "/" in name or "\\" in name else None
 
 
 _PAIRED = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile"})
@@ -252,6 +228,20 @@ def positional(words: Sequence[str | None], values: frozenset[str]) -> list[str 
     return found
 
 
+IN_PLACE: dict[str, re.Pattern[str]] = {
+    "sed": re.compile(r"-[nErsuzabl]*i.*|--in-place.*"),
+    "gsed": re.compile(r"-[nErsuzabl]*i.*|--in-place.*"),
+    "yq": re.compile(r"-i|--inplace"),
+}
+"""Readers that rewrite their files with a certain word among theirs."""
+
+
+def in_place(command: Simple) -> bool:
+    """Whether a reader is told to rewrite its files."""
+    pattern = IN_PLACE.get(command.name)
+    return pattern is not None and any(pattern.fullmatch(word or "") for word in command.words)
+
+
 # -- reading --------------------------------------------------------------------------
 
 
@@ -264,12 +254,9 @@ def read_paths(command: Simple) -> Iterator[tuple[str, tuple[int, int] | None]]:
             lines = None
         else:
             lines = _head_lines(words) if name == "head" else None
-    elif name in _PROGRAM_VALUES and not _in_place(command):
-        values, gives_program = _PROGRAM_VALUES[name]
-        files = positional(words, values)
-        explicit = any(word in gives_program or word == "--expression" for word in words)
+    elif name in _PROGRAM_VALUES and not in_place(command):
+        files = program_files(command)
         lines = _sed_lines(words) if name == "sed" else None
-        files = files if explicit else files[1:]
     elif name == "git":
         yield from _git_show(words)
         return
@@ -278,6 +265,14 @@ def read_paths(command: Simple) -> Iterator[tuple[str, tuple[int, int] | None]]:
     for file in files:
         if file and file != "-" and not file.startswith("+"):
             yield file, lines
+
+
+def program_files(command: Simple) -> list[str | None]:
+    """Return the files behind the program of ``sed``, ``awk`` and their like."""
+    values, gives_program = _PROGRAM_VALUES["sed" if command.name == "gsed" else command.name]
+    files = positional(command.words, values)
+    explicit = any(word in gives_program or word == "--expression" for word in command.words)
+    return files if explicit else files[1:]
 
 
 def _head_lines(words: Sequence[str | None]) -> tuple[int, int] | None:
@@ -338,123 +333,3 @@ def _git_show(words: Sequence[str | None]) -> Iterator[tuple[str, None]]:
 
 def _under(folder: str | None, path: str) -> str:
     return path if folder is None or path.startswith("/") else f"{folder.rstrip('/')}/{path}"
-
-
-# -- writing --------------------------------------------------------------------------
-
-
-def _in_place(command: Simple) -> bool:
-    pattern = _IN_PLACE.get(command.name)
-    if pattern is None:
-        return False
-    return any(pattern.fullmatch(word or "") for word in command.words)
-
-
-def _tee(command: Simple) -> bool:
-    return any(word != "/dev/null" for word in positional(command.words, frozenset()))
-
-
-def _dd(command: Simple) -> bool:
-    return any((word or "").startswith("of=") for word in command.words)
-
-
-def _git(command: Simple) -> bool:
-    verb, rest, _ = git_words(command.words)
-    if verb == "stash":
-        return not rest or rest[0] not in {"list", "show"}
-    return verb in _GIT_WRITERS and not _only_looks(f"git {verb}", rest)
-
-
-def _ruff(command: Simple) -> bool:
-    words = command.words
-    verb = next(iter(positional(words, frozenset({"--config"}))), None)
-    fixes = any(word in {"--fix", "--fix-only"} for word in words)
-    return (verb == "format" or fixes) and not _only_looks("ruff", words)
-
-
-def _cargo(command: Simple) -> bool:
-    words = [word for word in command.words if word is None or not word.startswith("+")]
-    verb = next(iter(positional(words, frozenset({"--config", "-Z", "--color", "-C"}))), None)
-    if verb == "fmt":  # what stands behind -- is for rustfmt
-        return not _only_looks("cargo fmt", [word for word in words if word != "--"])
-    return verb == "fix" or (verb == "clippy" and "--fix" in words)
-
-
-def _scripted(command: Simple) -> bool:
-    """Whether perl or ruby has ``-i`` among its own options."""
-    pattern = _SCRIPTED_IN_PLACE[command.name]
-    rest = iter(command.words)
-    for word in rest:
-        if word is None or not word.startswith("-") or word in {"-", "--"}:
-            return False  # the script, and what follows are its arguments
-        if pattern.fullmatch(word):
-            return True
-        if _SCRIPTED_VALUE.fullmatch(word):
-            next(rest, None)
-    return False
-
-
-def _only_looks(name: str, words: Sequence[str | None]) -> bool:
-    """Whether an option says that nothing is to be written."""
-    pattern = _LOOKING_TOO.get(name)
-    rest = iter(words)
-    for word in rest:
-        if word == "--":
-            return False
-        if word in _TEXT_FLAGS:
-            next(rest, None)
-        elif word and (_LOOKING.fullmatch(word) or (pattern and pattern.fullmatch(word))):
-            return True
-    return False
-
-
-def _find(command: Simple) -> bool:
-    words = list(command.words)
-    for flag in ("-exec", "-execdir", "-ok"):
-        if flag in words:
-            inner = words[words.index(flag) + 1 :]
-            if inner and inner[0] and writes(Simple(inner[0], tuple(inner[1:]))):
-                return True
-    return _in_place(command)
-
-
-_SPECIAL: dict[str, Callable[[Simple], bool]] = {
-    "tee": _tee,
-    "dd": _dd,
-    "git": _git,
-    "find": _find,
-    "ruff": _ruff,
-    "cargo": _cargo,
-    "perl": _scripted,
-    "ruby": _scripted,
-}
-
-
-MAY_WRITE = frozenset({*_WRITERS, *_IN_PLACE, *_SPECIAL, *WRAPPERS})
-"""Commands that :func:`writes` must look at; any other writes only through a redirection."""
-
-
-def writes(command: Simple) -> bool:
-    """Whether a command writes, moves or removes files, or its output goes into one."""
-    bare = unwrapped(command) if command.name in WRAPPERS else command
-    if bare.targets and any(_writes_file(bare, *target) for target in bare.targets):
-        return True
-    special = _SPECIAL.get(bare.name)
-    if special is not None:
-        return special(bare)
-    if bare.name not in _WRITERS and not (bare.name in _IN_PLACE and _in_place(bare)):
-        return False
-    return not _only_looks(bare.name, bare.words)
-
-
-def _writes_file(command: Simple, operator: str, target: str | None) -> bool:
-    if target is None:
-        return not operator.endswith("&")
-    if target.startswith("/dev/") and not target.startswith("/dev/shm/"):  # noqa: S108
-        return False
-    if operator.endswith("&") and target.isdigit():
-        return False
-    # Output parked in a scratch folder is how agents page long results, not an edit;
-    # a text that is written there is one.
-    authored = command.heredoc or command.name in _AUTHORS
-    return authored or not target.startswith(_TEMPORARY)

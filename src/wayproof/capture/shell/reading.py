@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from wayproof.capture.shell.commands import script_of
-from wayproof.capture.shell.records import FileRead, Reading
+from wayproof.capture.shell.records import Reading
 from wayproof.capture.shell.statements import Statements
 from wayproof.capture.shell.words import Words
 
@@ -70,27 +70,6 @@ def _read(command: str, *, powershell: bool, depth: int) -> Reading:
         segments = Statements(Words(cut, powershell=powershell), read_script).segments(root)
     except RecursionError:
         segments, unparsed = [], True
-    acting = [segment for segment in segments if not segment.setup]
-    mutates = any(segment.mutates for segment in acting)
-    if unparsed:
-        return Reading(
-            first=command.strip(),
-            mutates=mutates,
-            mutates_first=bool(acting) and acting[0].mutates,
-            segments=tuple(acting),
-            unparsed=True,
-        )
-    if not acting:
-        return Reading(first=command.strip())
-    reads: list[FileRead] = []
-    for segment in acting:
-        if segment.mutates:
-            break
-        reads.extend(segment.reads)
-    return Reading(
-        first=acting[0].text or command.strip(),
-        mutates=mutates,
-        mutates_first=acting[0].mutates,
-        reads=tuple(reads),
-        segments=tuple(acting),
-    )
+    acting = tuple(segment for segment in segments if not segment.setup)
+    first = command.strip() if unparsed or not acting else acting[0].text or command.strip()
+    return Reading(first=first, segments=acting, unparsed=unparsed)

@@ -3,6 +3,7 @@
 import msgspec
 
 from wayproof.capture.shell.commands import Simple
+from wayproof.capture.shell.writes import Act
 
 __all__ = ["FileRead", "Reading", "Segment"]
 
@@ -19,12 +20,22 @@ class FileRead(msgspec.Struct, frozen=True):
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """One pipeline, or one compound statement, with the simple commands in it."""
+    """One pipeline, or one compound statement, with the simple commands in it.
+
+    Attributes
+    ----------
+    acts
+        What each of the commands does.
+    setup
+        It only prepares what follows: ``cd``, ``export``, an assignment.
+    reads
+        The files that it reads.
+    """
 
     text: str
     commands: tuple[Simple, ...]
+    acts: tuple[Act, ...] = ()
     setup: bool = False
-    mutates: bool = False
     reads: tuple[FileRead, ...] = ()
 
 
@@ -36,10 +47,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     first
         The first segment with its whole pipeline: wrappers opened, leading ``cd``,
         ``export`` and assignments dropped.
-    mutates, mutates_first
-        Whether any segment writes files, and whether already the first one does.
-    reads
-        Files read before the first mutating segment.
     segments
         Those that do something, in order.
     unparsed
@@ -47,8 +54,5 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     first: str
-    mutates: bool = False
-    mutates_first: bool = False
-    reads: tuple[FileRead, ...] = ()
     segments: tuple[Segment, ...] = ()
     unparsed: bool = False

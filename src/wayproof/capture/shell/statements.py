@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from wayproof.capture.shell.collector import MAX_DEPTH, REPEATERS, Collector
-from wayproof.capture.shell.commands import MAY_WRITE, Simple, script_of, writes
+from wayproof.capture.shell.commands import Simple, script_of
+from wayproof.capture.shell.effects import act_of
 from wayproof.capture.shell.folder import Folder
 from wayproof.capture.shell.records import FileRead, Reading, Segment
 from wayproof.capture.shell.words import Words
@@ -18,7 +21,10 @@ _SEQUENCES = frozenset({"program", "list", "compound_statement", "subshell", "ER
 _SETTING = frozenset({
     "variable_assignment", "variable_assignments", "declaration_command", "unset_command",
 })  # fmt: skip
-_SETUP = frozenset({"cd", "pushd", "popd", "export", "unset", "set", "declare", "typeset", "local"})
+_SETUP = frozenset({
+    "cd", "chdir", "pushd", "popd", "export", "unset", "set", "declare", "typeset", "local",
+    "Set-Location", "Push-Location", "Pop-Location",
+})  # fmt: skip
 # What stands behind "cd folder ||" for the case that there is no such folder.
 _GUARDS = frozenset({"exit", "return", "true", ":", "false", "break", "continue", "echo", "printf"})
 
@@ -96,7 +102,6 @@ class Statements:
                 text.strip(),
                 redirects.onto(last.commands),
                 reads=last.reads + tuple(redirects.reads),
-                mutates=last.mutates,
                 setup=last.setup,
             )
         return found
@@ -112,7 +117,7 @@ class Statements:
         name = lone.name if lone is not None else None
         if (kind in _SETTING or name in _SETUP) and not commands.inner:
             setup = _segment(self._words.text(node), found, setup=True)
-            if not setup.mutates:
+            if not any(act.writes for act in setup.acts):
                 return [setup]
         if lone is not None and commands.opened and not commands.inner and name not in REPEATERS:
             return _under_shell(lone, commands)
@@ -123,7 +128,6 @@ class Statements:
                 text.strip(),
                 (*(one for segment in opened for one in segment.commands), *found),
                 reads=tuple(commands.reads),
-                mutates=any(segment.mutates for segment in opened),
             )
         ]
 
@@ -135,10 +139,9 @@ class Statements:
             return []
         reads = reads and not inner.unparsed
         return [
-            Segment(
-                text=one.text,
-                commands=one.commands,
-                mutates=one.mutates,
+            _segment(
+                one.text,
+                tuple(self._folder.started(command) for command in one.commands),
                 reads=tuple(self._folder.below(one.reads)) if reads else (),
             )
             for one in inner.segments
@@ -165,21 +168,18 @@ def _segment(
     *,
     setup: bool = False,
     reads: tuple[FileRead, ...] = (),
-    mutates: bool = False,
 ) -> Segment:
-    for command in commands:
-        if mutates:
-            break
-        # Most commands can't write, whatever their words are.
-        mutates = bool(command.targets or command.name in MAY_WRITE) and writes(command)
-    return Segment(text=text, commands=commands, setup=setup, mutates=mutates, reads=reads)
+    acts = tuple(act_of(command) for command in commands)
+    return Segment(text=text, commands=commands, acts=acts, setup=setup, reads=reads)
 
 
 def _as_guard(segment: Segment) -> Segment:
     """``exit 1`` in ``cd folder || exit 1`` belongs to the setup."""
-    if segment.mutates or any(one.name not in _GUARDS for one in segment.commands):
+    if any(act.writes for act in segment.acts):
         return segment
-    return Segment(text=segment.text, commands=segment.commands, setup=True)
+    if any(one.name not in _GUARDS for one in segment.commands):
+        return segment
+    return msgspec.structs.replace(segment, setup=True, reads=())
 
 
 def _under_shell(shell: Simple, commands: Collector) -> list[Segment]:
@@ -190,13 +190,8 @@ def _under_shell(shell: Simple, commands: Collector) -> list[Segment]:
     if not (shell.targets or own) or not last.commands:
         return opened
     end = last.commands[-1]
-    redirected = Simple(
-        end.name, end.words, end.targets + shell.targets, end.heredoc or shell.heredoc
+    redirected = msgspec.structs.replace(
+        end, targets=end.targets + shell.targets, heredoc=end.heredoc or shell.heredoc
     )
-    opened[-1] = _segment(
-        last.text,
-        (*last.commands[:-1], redirected),
-        reads=last.reads + own,
-        mutates=last.mutates,
-    )
+    opened[-1] = _segment(last.text, (*last.commands[:-1], redirected), reads=last.reads + own)
     return opened
