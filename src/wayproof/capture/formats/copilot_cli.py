@@ -158,9 +158,9 @@ class _Reader:
         elif kind == "tool.user_requested":
             self._by_user.add(word(data.get("toolCallId")))
         elif kind in _TAKEN:
-            time_ms = at_ms(record.get("timestamp"))
             thread = self._thread(word(record.get("agentId")), data)
-            _TAKEN[kind](self, line, data, time_ms, thread)
+            if self._session().listens(thread) or kind in _TOLD_BY_CALL:
+                _TAKEN[kind](self, line, data, at_ms(record.get("timestamp")), thread)
 
     def _session(self) -> Session:
         return self._sessions.of(f"{self._source.name}\0{self._session_id}")
@@ -296,6 +296,10 @@ _TAKEN = {
     "subagent.started": _Reader.agent,
     "session.error": _Reader.failed,
 }
+
+
+# Which thread these belong to, the call tells: they are looked at in any case.
+_TOLD_BY_CALL = frozenset({"tool.execution_complete", "subagent.started"})
 
 
 def _tool_name(name: str, data: Mapping[str, Any]) -> str:

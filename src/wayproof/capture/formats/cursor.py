@@ -131,6 +131,9 @@ class _Reader:
             self._session().feed(Answer(text=text, line=line, at_ms=time_ms))
 
     def _tool(self, line: int, record: Mapping[str, Any]) -> None:
+        session = self._session()
+        if not session.listens():
+            return
         call = mapping(record.get("tool_call"))
         tool, body = _named_tool(call)
         if not tool:
@@ -142,10 +145,10 @@ class _Reader:
             self._calls += 1
             self._open[name] = f"{self._calls}:{name}"  # ids may begin anew
             batch = word(record.get("model_call_id"))
-            self._session().feed(_call(self._open[name], tool, body, line, time_ms, batch))
+            session.feed(_call(self._open[name], tool, body, line, time_ms, batch))
         if record.get("subtype") == "completed":
             call_id = self._open.pop(name)
-            self._session().feed(
+            session.feed(
                 Result(
                     call_id=call_id,
                     line=line,
@@ -168,7 +171,7 @@ _OWN_NAMES = {
 def _named_tool(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return a call's tool and the object that says more; an empty name where there is none."""
     for key, body in call.items():
-        if key.endswith(_KIND_END) and isinstance(body, Mapping):
+        if key.endswith(_KIND_END) and isinstance(body, dict):
             kind = key.removesuffix(_KIND_END)
             if kind == "mcp":
                 return _mcp_name(mapping(body.get("args"))), body
@@ -266,10 +269,12 @@ def _text(result: Mapping[str, Any]) -> str:
         said = result.get(key)
         if isinstance(said, str):
             return said
-        found = [word(mapping(said).get(name)) for name in _TEXTS]
-        found = [one for one in found if one] or [_content(mapping(said).get("content"))]
-        if any(found):
-            return "\n".join(found)
+        if not isinstance(said, dict):
+            continue
+        found = [said[name] for name in _TEXTS if isinstance(said.get(name), str) and said[name]]
+        text = "\n".join(found) if found else _content(said.get("content"))
+        if text:
+            return text
     return ""
 
 
