@@ -61,6 +61,12 @@ def wayproof() -> RunWayproof:
     return run_wayproof
 
 
+@pytest.fixture
+def wayproof_command() -> RunWayproof:
+    """The command line, for tests that import the package under its own name."""
+    return run_wayproof
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The real data beside the checkout; tests that need it say so where it is missing."""

@@ -80,6 +80,7 @@ PERMITS: tuple[Permit, ...] = (
     ),
     Permit(("cli/__init__.py",), ("importlib.import_module",), "loads the asked-for command only"),
     Permit(("cli/__init__.py",), ("getattr(sys, …)",), "mends closed streams, both by one rule"),
+    Permit(("__init__.py",), ("importlib.import_module",), "fetches the asked-for public name"),
     Permit(
         ("__main__.py", "fitness/__main__.py"),
         ("sys.exit",),

@@ -25,6 +25,7 @@ __all__ = [
     "explain_line",
     "has_duplicate_key",
     "plain_mapping",
+    "plain_value",
     "read_document",
     "refuse_unsafe_numbers",
     "strict_value",
@@ -224,10 +225,37 @@ def has_duplicate_key(line: bytes, known_keys: int, texts: Callable[[], str]) ->
     return False
 
 
-def plain_mapping(value: Any, field: str) -> dict[str, Any]:
-    """Take any mapping as a dict; refuse what is none, naming ``field``."""
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+def plain_value(value: Any) -> Any:
+    """Take strings, numbers and arrays of other libraries for what they are.
+
+    NumPy's scalars and arrays, and subclasses of Python's own types, become plain values;
+    what has no plain value stays as it is, for the typed reading to refuse.
+    """
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is list or kind is tuple:
+        return value if _ATOMS.issuperset(map(type, value)) else [*map(plain_value, value)]
     if isinstance(value, Mapping):
-        return dict(value)
+        return {plain_value(key): plain_value(one) for key, one in value.items()}
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):  # a scalar is an array of dimension 0
+        value = value.tolist()
+        return plain_value(value) if type(value) in {list, *_ATOMS} else value
+    own = next((own for own in (str, int, float, list, tuple) if isinstance(value, own)), None)
+    return value if own is None else plain_value(own(value))
+
+
+def plain_mapping(value: Any, field: str) -> dict[str, Any]:
+    """Take any mapping as a dict of plain values; refuse what is none, naming ``field``."""
+    if isinstance(value, Mapping):
+        try:
+            plain: dict[str, Any] = plain_value(value)
+        except RecursionError:
+            raise InputError("nested too deeply", field=field) from None
+        return plain
     raise InputError("not an object", field=field, expected="object", found=quoted(value))
 
 

@@ -49,7 +49,7 @@ def known_format(name: str | None) -> str | None:
     if name is not None and name not in FORMATS:
         raise InputError(
             "no such format",
-            field="format",
+            setting="format",
             expected=f"one of {', '.join(FORMATS)}",
             found=name,
         )

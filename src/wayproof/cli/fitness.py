@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_gates", "build_parser", "configure", "gates_of", "main", "run"]
 
-_LARGE_BYTES = 64 << 20
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their arguments."""
@@ -294,6 +292,7 @@ def _score(args: argparse.Namespace) -> int:
     from wayproof.cli.settings_file import apply_settings
     from wayproof.evidence.fitness_names import RESULTS_NAME
     from wayproof.fitness.gates import check_gates
+    from wayproof.fitness.inputs import default_processes
     from wayproof.fitness.score import ScoreRequest, score
 
     apply_settings(args, "gates", "measures")
@@ -303,7 +302,7 @@ def _score(args: argparse.Namespace) -> int:
         tasks=args.tasks,
         packets=args.packets,
         suite=args.suite,
-        processes=_default_processes(args.packets) if args.processes is None else args.processes,
+        processes=default_processes(args.packets) if args.processes is None else args.processes,
         ignore_unknown=args.ignore_unknown,
         summary_only=args.summary_only,
         require_filled=args.require_filled,
@@ -402,19 +401,6 @@ def _measures(args: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
     names = args.measures.replace(",", " ").split()
     means = measure_means(out / RESULTS_NAME, names, all_topics=args.all_topics)
     return [one.as_dict() for one in means]
-
-
-def _default_processes(packets: Path) -> int:
-    """Use every processor for a large file; a small one is scored before a process starts."""
-    import os
-
-    from wayproof.parallel.backend import MAX_PROCESSES
-
-    if not packets.is_file() or packets.stat().st_size < _LARGE_BYTES:
-        return 1
-    has_affinity = hasattr(os, "sched_getaffinity")
-    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return min(processors, MAX_PROCESSES)
 
 
 def _progress() -> Any:

@@ -6,9 +6,10 @@ could not fail is in no share, and what nobody measured is not fast.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from wayproof.errors import InputError
+from wayproof.text import quoted
 
 __all__ = ["SHARE_GATES", "Gate", "GateVerdict", "check_gates", "parse_rate"]
 
@@ -29,6 +30,59 @@ class Gate(NamedTuple):
     bound: Fraction
     shown: str
     debt_class: str | None = None
+
+    @classmethod
+    def min_sufficient(cls, rate: str | float) -> Self:
+        """Demand a share of sufficient results, such as ``"60%"``, ``"2/3"`` or ``0.6``."""
+        return cls("min-sufficient", parse_rate(str(rate)), str(rate))
+
+    @classmethod
+    def min_sufficient_tasks(cls, rate: str | float) -> Self:
+        """Demand a share of sufficient results, averaged within each task first."""
+        return cls(
+            "min-sufficient-tasks", parse_rate(str(rate), "min_sufficient_tasks"), str(rate)
+        )
+
+    @classmethod
+    def max_debts(cls, debt_class: Literal["sufficiency", "latency"], count: int) -> Self:
+        """Allow so many debts of a class."""
+        if debt_class not in {"sufficiency", "latency"}:
+            raise InputError(
+                "unknown class of debts",
+                setting="max_debts",
+                expected="sufficiency or latency",
+                found=quoted(debt_class),
+            )
+        return cls("max-debts", _whole(count, "max_debts"), str(count), f"{debt_class}_debt")
+
+    @classmethod
+    def max_p95_ms(cls, bound_ms: float) -> Self:
+        """Allow a 95th percentile of the wall times of so many milliseconds."""
+        try:
+            bound = Fraction(bound_ms)
+        except (TypeError, ValueError, OverflowError):
+            bound = Fraction(-1)
+        if bound < 0:
+            raise InputError(
+                "not a time",
+                setting="max_p95_ms",
+                expected="milliseconds, 0 or more",
+                found=quoted(bound_ms),
+            )
+        return cls("max-p95-ms", bound, str(bound_ms))
+
+    @classmethod
+    def max_unmeasured(cls, count: int) -> Self:
+        """Allow so many results without a wall time."""
+        return cls("max-unmeasured", _whole(count, "max_unmeasured"), str(count))
+
+
+def _whole(count: Any, setting: str) -> Fraction:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise InputError(
+            "not a count", setting=setting, expected="a whole number from 0", found=quoted(count)
+        )
+    return Fraction(count)
 
 
 class GateVerdict(NamedTuple):

@@ -1,5 +1,6 @@
 """The two inputs of scoring: plain files on disk, read line by line, with exact places."""
 
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +20,28 @@ from wayproof.lines import (
     read_lines,
     shown_name,
 )
+from wayproof.parallel.backend import MAX_PROCESSES
 from wayproof.strict_json import explain_line
 
-__all__ = ["PlainFile", "decode_line", "each_line", "line_number_at", "plain_file"]
+__all__ = [
+    "PlainFile",
+    "decode_line",
+    "default_processes",
+    "each_line",
+    "line_number_at",
+    "plain_file",
+]
+
+_LARGE_BYTES = 64 << 20
+
+
+def default_processes(packets: Path) -> int:
+    """Use every processor for a large file; a small one is scored before a process starts."""
+    if not packets.is_file() or packets.stat().st_size < _LARGE_BYTES:
+        return 1
+    has_affinity = hasattr(os, "sched_getaffinity")
+    processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(processors, MAX_PROCESSES)
 
 
 class PlainFile(NamedTuple):
