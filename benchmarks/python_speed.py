@@ -35,7 +35,7 @@ tasks = [json.loads(line) for line in open(folder + "/tasks.jsonl", "rb")]
 packets = [json.loads(line) for line in open(folder + "/packets.jsonl", "rb")]
 started_s, started_cpu_s = time.perf_counter(), time.process_time()
 wayproof.score(
-    tasks, packets, out=folder + "/from-python", overwrite=True,
+    tasks, packets, suite="speed", out=folder + "/from-python", overwrite=True,
     processes=None if processes == "auto" else int(processes),
 )
 print(time.perf_counter() - started_s, time.process_time() - started_cpu_s)
@@ -51,6 +51,7 @@ class Time(NamedTuple):
 
 def _command(folder: Path, processes: str) -> Time:
     command = [sys.executable, "-m", "wayproof", "fitness", "score", "--json", "--overwrite"]
+    command += ["--suite", "speed"]
     command += ["--tasks", str(folder / "tasks.jsonl"), "--packets", str(folder / "packets.jsonl")]
     command += ["--out", str(folder / "from-command")]
     command += [] if processes == "auto" else ["--processes", processes]

@@ -53,7 +53,9 @@ def test_score_gives_what_the_command_gives(tmp_path: Path, wayproof_command: Ru
     )
     assert ran.status == 0
     wayproof.score(tasks, packets, out=tmp_path / "files")
-    wayproof.score(iter(TASKS), (one for one in PACKETS), out=str(tmp_path / "dicts"))
+    wayproof.score(
+        iter(TASKS), (one for one in PACKETS), suite="tasks", out=str(tmp_path / "dicts")
+    )
     for name in ("results.jsonl", "debts.jsonl", "summary.json"):
         wanted = (tmp_path / "command" / name).read_bytes()
         assert (tmp_path / "files" / name).read_bytes() == wanted
@@ -167,6 +169,15 @@ def test_a_generator_that_fails_is_not_hidden() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         wayproof.score(TASKS, broken())
+
+
+def test_drafts_are_set_aside_or_refused() -> None:
+    """An unfilled draft is counted; with ``require_filled`` it is an error."""
+    tasks = [*TASKS, {"task_id": "d", "draft": True, "expected_artifacts": []}]
+    scored = wayproof.score(tasks, PACKETS)
+    assert (scored.draft_task_count, scored.summary.task_count) == (1, 3)
+    with pytest.raises(wayproof.InputError, match="draft"):
+        wayproof.score(tasks, PACKETS, require_filled=True)
 
 
 def test_numpy_values_are_taken_for_what_they_are() -> None:

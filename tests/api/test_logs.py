@@ -16,7 +16,9 @@ def test_captured_packets_are_scored() -> None:
     found = wayproof.capture_logs(LOG)
     assert len(found.packets) == 1
     (packet,) = found.to_dicts()
-    scored = wayproof.score([{"task_id": packet["task_id"]}], found.packets)
+    scored = wayproof.score(
+        [{"task_id": packet["task_id"], "expected_artifacts": ["src/pack.py"]}], found.packets
+    )
     assert scored.summary.task_count == 1
     assert scored.results[0].selected_artifacts == sorted(packet["selected_artifacts"])
     assert "<td>" in getattr(found, "_repr_html_")()  # noqa: B009

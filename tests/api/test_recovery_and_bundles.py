@@ -132,7 +132,7 @@ def test_a_changed_bundle_is_no_bundle(straight: Path, tmp_path: Path) -> None:
 
 def test_a_read_bundle_is_of_its_kind(straight: Path, tmp_path: Path) -> None:
     """The kind that is asked for is the kind that comes back, or an error."""
-    scored = wayproof.score([{"task_id": "a"}, {"task_id": "b"}], [], out=tmp_path / "out")
+    scored = wayproof.score([{"task_id": "a", "scent_terms": ["x"]}], [], out=tmp_path / "out")
     bundle = wayproof.read_bundle(tmp_path / "out")
     assert isinstance(bundle, wayproof.FitnessBundle)
     assert bundle.summary == scored.summary

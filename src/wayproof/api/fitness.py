@@ -55,6 +55,8 @@ class TaskDict(TypedDict, total=False):
     latency_budget_ms: int
     route_role: str
     scent_terms: Sequence[str]
+    literal_ids: Sequence[str]
+    relevance: Mapping[str, int]
     draft: bool
 
 
@@ -191,12 +193,13 @@ def score(  # noqa: PLR0913 - the settings of the command, all optional and name
     tasks: str | Path | Iterable[Task],
     packets: str | Path | Iterable[AnyPacket],
     *,
-    suite: str = DEFAULT_SUITE,
+    suite: str | None = None,
     gates: Iterable[Gate] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
     ignore_unknown: bool = False,
     summary_only: bool = False,
+    require_filled: bool = False,
     processes: int | None = None,
 ) -> Score:
     """Score packets against tasks: the same results as ``wayproof fitness score``.
@@ -207,7 +210,7 @@ def score(  # noqa: PLR0913 - the settings of the command, all optional and name
         JSON Lines files, or iterables of dicts or records; packets and tasks are joined by
         ``task_id``. Iterables are gone through once and may be longer than memory.
     suite
-        Name that the record carries.
+        Name that the record carries; None: that of the tasks file.
     gates
         Bounds to hold the summary against, such as ``Gate.min_sufficient("60%")``.
     out
@@ -218,6 +221,8 @@ def score(  # noqa: PLR0913 - the settings of the command, all optional and name
         Set packets without a task aside and count them, instead of refusing them.
     summary_only
         Keep the counts alone: ``results`` and ``debts`` are empty.
+    require_filled
+        Refuse unfilled drafts among the tasks, instead of setting them aside.
     processes
         How many processes share the work; None: as many as the size asks for. Results
         don't depend on it.
@@ -243,10 +248,11 @@ def score(  # noqa: PLR0913 - the settings of the command, all optional and name
     request = ScoreRequest(
         tasks=files["tasks"],
         packets=files["packets"],
-        suite=text_of(suite, "suite"),
+        suite=_suite(suite, files["tasks"], scratch),
         processes=_processes(processes, files["packets"]),
         ignore_unknown=ignore_unknown,
         summary_only=summary_only,
+        require_filled=require_filled,
     )
     try:
         record = score_files(request, folder, overwrite=overwrite)
@@ -283,6 +289,12 @@ def _gates(gates: Any) -> list[Gate]:
                 found=quoted(gate),
             )
     return bounds
+
+
+def _suite(name: str | None, tasks: Path, scratch: Scratch) -> str | None:
+    if name is not None:
+        return text_of(name, "suite")
+    return DEFAULT_SUITE if tasks.parent == scratch.path else None
 
 
 def _processes(count: int | None, packets: Path) -> int:

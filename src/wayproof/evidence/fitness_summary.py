@@ -89,7 +89,7 @@ class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     vacuous_count: int | msgspec.UnsetType = msgspec.UNSET
 
 
-class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """``summary.json`` of a fitness bundle.
 
     Attributes
@@ -110,6 +110,8 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         The two axes crossed.
     ignored_packet_count
         Packets without a task that were set aside.
+    draft_task_count, draft_packet_count
+        Unfilled drafts among the tasks that were set aside, and their packets.
     """
 
     schema_version: str
@@ -120,3 +122,5 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     route_type_metrics: Mapping[str, RouteTypeMetrics]
     sufficiency_latency_matrix: Matrix
     ignored_packet_count: int
+    draft_task_count: int = 0
+    draft_packet_count: int = 0

@@ -39,9 +39,7 @@ class Gate(NamedTuple):
     @classmethod
     def min_sufficient_tasks(cls, rate: str | float) -> Self:
         """Demand a share of sufficient results, averaged within each task first."""
-        return cls(
-            "min-sufficient-tasks", parse_rate(str(rate), "min_sufficient_tasks"), str(rate)
-        )
+        return cls("min-sufficient-tasks", parse_rate(str(rate), "min_sufficient_tasks"), str(rate))
 
     @classmethod
     def max_debts(cls, debt_class: Literal["sufficiency", "latency"], count: int) -> Self:
