@@ -46,7 +46,7 @@ class Gate(NamedTuple):
         """Allow so many debts of a class."""
         if debt_class not in {"sufficiency", "latency"}:
             raise InputError(
-                "unknown class of debts",
+                "not a bound on debts",
                 setting="max_debts",
                 expected="sufficiency or latency",
                 found=quoted(debt_class),
