@@ -22,11 +22,13 @@ if TYPE_CHECKING:
         read_bundle,
         verify,
     )
+    from wayproof.api.comparison import compare_bundles
     from wayproof.api.fitness import PacketDict, RowDict, Score, TaskDict, evaluate, score
     from wayproof.api.lines import Lines
     from wayproof.api.logs import CapturedLogs, capture_logs
     from wayproof.api.recovery import run
     from wayproof.errors import InputError, IntegrityError, OutputError, WayproofError
+    from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
     from wayproof.evidence.fitness_records import LatencyDebt, SufficiencyDebt, TaskResult
     from wayproof.evidence.fitness_summary import RouteTypeMetrics, SuiteSummary
     from wayproof.evidence.recovery_records import FINISH, Action
@@ -38,6 +40,7 @@ __all__ = [
     "FINISH",
     "Action",
     "CapturedLogs",
+    "Comparison",
     "FitnessBundle",
     "Gate",
     "GateVerdict",
@@ -51,6 +54,7 @@ __all__ = [
     "PacketDict",
     "Policy",
     "RecoveryBundle",
+    "RecoveryComparison",
     "RouteTypeMetrics",
     "RowDict",
     "Score",
@@ -62,6 +66,7 @@ __all__ = [
     "WayproofError",
     "__version__",
     "capture_logs",
+    "compare_bundles",
     "evaluate",
     "read_bundle",
     "run",
@@ -75,6 +80,7 @@ _PLACES = {
     "FINISH": "wayproof.evidence.recovery_records",
     "Action": "wayproof.evidence.recovery_records",
     "CapturedLogs": "wayproof.api.logs",
+    "Comparison": "wayproof.evidence.comparison_records",
     "FitnessBundle": "wayproof.api.bundle",
     "Gate": "wayproof.fitness.gates",
     "GateVerdict": "wayproof.fitness.gates",
@@ -88,6 +94,7 @@ _PLACES = {
     "PacketDict": "wayproof.api.fitness",
     "Policy": "wayproof.recovery.agents.policy",
     "RecoveryBundle": "wayproof.api.bundle",
+    "RecoveryComparison": "wayproof.evidence.comparison_records",
     "RouteTypeMetrics": "wayproof.evidence.fitness_summary",
     "RowDict": "wayproof.api.fitness",
     "Score": "wayproof.api.fitness",
@@ -98,6 +105,7 @@ _PLACES = {
     "Verification": "wayproof.api.bundle",
     "WayproofError": "wayproof.errors",
     "capture_logs": "wayproof.api.logs",
+    "compare_bundles": "wayproof.api.comparison",
     "evaluate": "wayproof.api.fitness",
     "read_bundle": "wayproof.api.bundle",
     "run": "wayproof.api.recovery",

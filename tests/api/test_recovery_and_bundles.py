@@ -144,3 +144,18 @@ def test_a_read_bundle_is_of_its_kind(straight: Path, tmp_path: Path) -> None:
     for bad in (3, tmp_path):
         with pytest.raises(wayproof.InputError):
             wayproof.read_bundle(bad)  # type: ignore[arg-type]
+
+
+def test_two_bundles_are_compared(tmp_path: Path) -> None:
+    """A debt that was paid is seen; wrong types are named."""
+    task = [{"task_id": "a", "expected_artifacts": ["x"]}]
+    wayproof.score(task, [], out=tmp_path / "base")
+    wayproof.score(task, [{"task_id": "a", "selected_artifacts": ["x"]}], out=tmp_path / "new")
+    compared = wayproof.compare_bundles(tmp_path / "base", str(tmp_path / "new"))
+    assert isinstance(compared, wayproof.Comparison)
+    for settings in ({"measures": "AP"}, {"cluster": 3}, {"needed": "x"}):
+        (name,) = settings
+        with pytest.raises(wayproof.InputError, match=f"`{name}`"):
+            wayproof.compare_bundles(tmp_path / "base", tmp_path / "new", **settings)
+    with pytest.raises(wayproof.InputError, match="`base`"):
+        wayproof.compare_bundles(3, tmp_path / "new")  # type: ignore[arg-type]

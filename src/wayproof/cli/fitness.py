@@ -349,6 +349,7 @@ def _place_of_results(args: argparse.Namespace, formats: Any, stack: Any) -> Pat
     import tempfile
 
     from wayproof.errors import InputError
+    from wayproof.fitness.inputs import is_small
 
     needed = (
         args.measures is not None or args.must_pass or any(one.name != "json" for one in formats)
@@ -363,7 +364,7 @@ def _place_of_results(args: argparse.Namespace, formats: Any, stack: Any) -> Pat
     if args.out is not None:
         return Path(args.out)
     # The tables show what failed; of a large file only how much did.
-    shown = not args.json and not formats and not args.summary_only and _is_small(args.packets)
+    shown = not args.json and not formats and not args.summary_only and is_small(args.packets)
     if not needed and not shown:
         return None
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-"))) / "bundle"
@@ -388,10 +389,6 @@ def _print_score(
     tables.print_set_aside(document)
     tables.print_unknown_keys(unknown_keys)
     tables.print_written(args.out)
-
-
-def _is_small(packets: Path) -> bool:
-    return not packets.is_file() or packets.stat().st_size < _LARGE_BYTES
 
 
 def _measures(args: argparse.Namespace, out: Path) -> list[dict[str, Any]]:

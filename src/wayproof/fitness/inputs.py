@@ -28,6 +28,7 @@ __all__ = [
     "decode_line",
     "default_processes",
     "each_line",
+    "is_small",
     "line_number_at",
     "plain_file",
 ]
@@ -35,9 +36,14 @@ __all__ = [
 _LARGE_BYTES = 64 << 20
 
 
+def is_small(packets: Path) -> bool:
+    """Tell whether packets are scored before a process would have started."""
+    return not packets.is_file() or packets.stat().st_size < _LARGE_BYTES
+
+
 def default_processes(packets: Path) -> int:
     """Use every processor for a large file; a small one is scored before a process starts."""
-    if not packets.is_file() or packets.stat().st_size < _LARGE_BYTES:
+    if is_small(packets):
         return 1
     has_affinity = hasattr(os, "sched_getaffinity")
     processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
