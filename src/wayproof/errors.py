@@ -135,9 +135,9 @@ class LocatedError(WayproofError):
         return (_rebuild, (type(self), dict(self.__dict__)))
 
 
-def _rebuild(kind: "type[LocatedError]", parts: dict[str, object]) -> "LocatedError":
+def _rebuild(error_type: "type[LocatedError]", parts: dict[str, object]) -> "LocatedError":
     problem = parts.pop("problem")
-    return kind(str(problem), **parts)  # type: ignore[arg-type]
+    return error_type(str(problem), **parts)  # type: ignore[arg-type]
 
 
 class InputError(LocatedError, ValueError):

@@ -37,18 +37,18 @@ def record_type(name: str) -> Any:
 
 def json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a record, with what each field means."""
-    kind = record_type(name)
-    schema = msgspec.json.schema(kind)
+    record = record_type(name)
+    schema = msgspec.json.schema(record)
     for title, definition in schema.get("$defs", {}).items():
-        _put_words(definition, _record_titled(title, kind))
+        _put_words(definition, _record_titled(title, record))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _put_words(definition: dict[str, Any], kind: type[msgspec.Struct] | None) -> None:
-    if kind is None:
+def _put_words(definition: dict[str, Any], record: type[msgspec.Struct] | None) -> None:
+    if record is None:
         return
-    definition["description"] = description_of(kind)
-    for field, meaning in meanings_of(kind).items():
+    definition["description"] = description_of(record)
+    for field, meaning in meanings_of(record).items():
         if field in definition.get("properties", {}):
             definition["properties"][field]["description"] = meaning
 
@@ -60,17 +60,17 @@ def _record_titled(title: str, root: Any) -> type[msgspec.Struct] | None:
     return found if isinstance(found, type) and issubclass(found, msgspec.Struct) else None
 
 
-def _own_docstring(kind: Any) -> str:
-    return inspect.cleandoc(vars(kind).get("__doc__") or "") if isinstance(kind, type) else ""
+def _own_docstring(record: Any) -> str:
+    return inspect.cleandoc(vars(record).get("__doc__") or "") if isinstance(record, type) else ""
 
 
-def description_of(kind: Any) -> str:
+def description_of(record: Any) -> str:
     """Return what a record is: its docstring, without the fields."""
-    text, _, _ = _own_docstring(kind).partition("\nAttributes\n")
+    text, _, _ = _own_docstring(record).partition("\nAttributes\n")
     return _plain(text.strip())
 
 
-def meanings_of(kind: type[msgspec.Struct]) -> dict[str, str]:
+def meanings_of(record: type[msgspec.Struct]) -> dict[str, str]:
     """Return what each field means, by its name.
 
     The words stand in the ``Attributes`` section of the class's docstring, in a string
@@ -78,10 +78,10 @@ def meanings_of(kind: type[msgspec.Struct]) -> dict[str, str]:
     fields that it brings.
     """
     found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
+    for one in reversed(record.__mro__):
         if issubclass(one, msgspec.Struct) and one is not msgspec.Struct:
             found |= _attributes_section(_own_docstring(one)) | _strings_below_fields(one)
-    info = msgspec.inspect.type_info(kind)
+    info = msgspec.inspect.type_info(record)
     if isinstance(info, msgspec.inspect.StructType):
         for field in info.fields:
             extra = getattr(field.type, "extra_json_schema", None) or {}
@@ -104,9 +104,9 @@ def _attributes_section(docstring: str) -> dict[str, str]:
     return found
 
 
-def _strings_below_fields(kind: type) -> dict[str, str]:
+def _strings_below_fields(record: type) -> dict[str, str]:
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(record)))
     except (OSError, TypeError):
         return {}
     (definition,) = tree.body

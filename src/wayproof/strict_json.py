@@ -259,13 +259,13 @@ def plain_mapping(value: Any, field: str) -> dict[str, Any]:
     raise InputError("not an object", field=field, expected="object", found=quoted(value))
 
 
-def convert_typed(value: Any, kind: type[_T], *, prefix: str = "") -> _T:
+def convert_typed(value: Any, record_type: type[_T], *, prefix: str = "") -> _T:
     """Turn a parsed value into a typed record, naming the field that doesn't fit.
 
     ``prefix`` is put before the field's path (``cases[3].task``).
     """
     try:
-        return msgspec.convert(value, kind, strict=True)
+        return msgspec.convert(value, record_type, strict=True)
     except msgspec.ValidationError as error:
         raise _type_error(error, value, prefix) from None
 
@@ -293,15 +293,15 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
     )
 
 
-def explain_line(line: bytes, kind: type[Any]) -> InputError:
-    """Say why ``line`` is not a ``kind``: the slow second look at a refused line."""
+def explain_line(line: bytes, record_type: type[Any]) -> InputError:
+    """Say why ``line`` is no such record: the slow second look at a refused line."""
     try:
         value = strict_value(line)
         if not isinstance(value, dict):
             return InputError(
                 "not an object", expected="one JSON object a line", found=quoted(value)
             )
-        convert_typed(value, kind)
+        convert_typed(value, record_type)
     except InputError as error:
         return error
     return InputError("not a valid record")

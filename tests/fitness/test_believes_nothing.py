@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ TASKS: list[dict[str, Any]] = [
     },
     {"task_id": "b", "forbidden_first_routes": ["find"], "latency_budget_ms": 700},
     {"task_id": "c", "scent_terms": [f"w{number:03d}" for number in range(300)]},
-    {"task_id": "d", "expected_artifacts": ["d*"]},
+    {"task_id": "d", "expected_artifacts": ["d*"], "scent_terms": ["zz"]},
     {"task_id": "e", "expected_artifacts": ["x"], "forbidden_first_routes": ["rg"]},
 ]
 PACKETS: list[dict[str, Any]] = [
@@ -45,7 +46,7 @@ PACKETS: list[dict[str, Any]] = [
         "error": {"code": 5},
     },
     {"task_id": "b", "first_contact_command": "ls", "wall_ms": 730, "timed_out": False},
-    {"task_id": "c", "summary": " ".join(f"w{number:03d}" for number in range(200)), "wall_ms": 1},
+    {"task_id": "c", "summary": " ".join(f"w{number:03d}" for number in range(297)), "wall_ms": 1},
     {"task_id": "e", "first_contact_command": "ls", "selected_artifacts": ["x"], "wall_ms": 2000},
 ]
 A1, A2, B, C, D, E = range(6)
@@ -161,6 +162,10 @@ KINDS: dict[str, tuple[Edit, str]] = {
         in_bytes("results.jsonl", b'"recall_at_packet":0,', b'"recall_at_packet":0.0,'),
         "recall_at_packet",
     ),
+    "a share of 0.0": (
+        in_bytes("results.jsonl", b'"scent_coverage":0,', b'"scent_coverage":0.0,'),
+        "scent_coverage doesn't fit the missing terms; .* found 0.0",
+    ),
     "a share that no number of terms gives": (
         result(A1, scent_coverage=0.3334),
         "scent_coverage doesn't fit",
@@ -169,7 +174,7 @@ KINDS: dict[str, tuple[Edit, str]] = {
         result(A1, missing_scent_terms=[]),
         "scent_coverage doesn't fit",
     ),
-    "a share of nothing": (result(D, scent_coverage=1, scent_status="pass"), "scent_status: field"),
+    "a share of nothing": (result(B, scent_coverage=1, scent_status="pass"), "scent_status: field"),
     "a time in four decimals": (result(B, wall_ms=730.0001), "wall_ms: result doesn't agree"),
     "an order that is none": (result(A2, selection_order=[0, 0]), "selection_order"),
     "an id that claims to be literal": (result(D, literal_ids=["z*"]), "literal_ids"),
@@ -344,7 +349,13 @@ def test_the_possible_range_of_a_mean_is_tiny(bundle: Path) -> None:
         accepted.append(step)
     assert 0 in accepted
     assert accepted == list(range(accepted[0], accepted[-1] + 1))
+    assert accepted[0] < -10
+    assert accepted[-1] > 10
     assert accepted[-1] - accepted[0] < 40
+    summary(mean_scent_coverage=stored + 5e-7)(bundle)
+    reseal(bundle)
+    with pytest.raises(IntegrityError, match="mean_scent_coverage"):
+        verify(bundle)
 
 
 def test_a_suite_that_states_nothing_is_no_result_of_scoring(tmp_path: Path) -> None:
@@ -414,6 +425,15 @@ BRIEF: dict[str, tuple[Edit, str]] = {
             ),
         ),
         "route_type_metrics",
+    ),
+    "a route type too many": (
+        record(
+            "summary.json",
+            lambda document: document["route_type_metrics"].update(
+                other=dict(document["route_type_metrics"]["context_pack"])
+            ),
+        ),
+        "summary.task_count: summary contradicts itself",
     ),
     "a status of one's own": (
         record("summary.json", lambda document: document.update(status="fail")),
@@ -495,6 +515,16 @@ def test_sizes_of_inputs_are_compared_when_they_are_given(bundle: Path, tmp_path
     sizes("tasks", bytes=digest_file(tasks).bytes + 1)(bundle)
     with pytest.raises(IntegrityError, match="not the tasks that the bundle was made from"):
         check_rescored(bundle, read_manifest(bundle), tasks, tmp_path / "packets.jsonl")
+
+
+@pytest.mark.timeout(60)
+def test_an_input_that_is_no_file_is_refused(bundle: Path, wayproof: RunWayproof) -> None:
+    """A device never ends and a pipe may never begin: neither is opened."""
+    os.mkfifo(bundle.parent / "pipe")
+    for tasks in ("/dev/zero", bundle.parent / "pipe", bundle, "nowhere"):
+        ran = wayproof("verify", bundle, "--tasks", tasks, "--packets", tasks)
+        assert (ran.status, ran.out) == (2, "")
+        assert "--tasks: can't be read; expected a regular file" in ran.err
 
 
 def test_verify_says_what_it_could_not_see(bundle: Path, wayproof: RunWayproof) -> None:

@@ -98,6 +98,7 @@ SECTIONS = (
         "Understand what the numbers mean, and why it is so.",
         (
             Page("semantics", "What exactly does each number of a score mean?"),
+            Page("verify", "What does `wayproof verify` believe, and what can't it see?"),
             Page("recovery/semantics", "What happens in a trial?"),
             Page("recovery/taxonomy", "Which actions are rejected, and why these three kinds?"),
             Page("recovery/exact-cost", "Why is arriving not enough?"),

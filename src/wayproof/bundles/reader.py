@@ -111,13 +111,13 @@ def _lacks(folder: Path, manifest: Manifest, kind: BundleKind, name: str) -> Int
     )
 
 
-def read_record(bundle: Bundle, name: str, kind: type[T]) -> T:
+def read_record(bundle: Bundle, name: str, record_type: type[T]) -> T:
     """Read a file that holds one JSON value."""
     path = bundle.folder / name
     if not bundle.has(name):
         raise _lacks(bundle.folder, bundle.manifest, bundle.kind, name)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes(), type=record_type)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             "not what this file should hold", file=str(path), found=str(error)
@@ -174,15 +174,15 @@ class LineFile:
         return self._ends[number] - start
 
 
-def decoded_lines(lines: LineFile, kind: type[T]) -> Iterator[T]:
+def decoded_lines(lines: LineFile, record_type: type[T]) -> Iterator[T]:
     """Decode each line.
 
     Raises
     ------
     InputError
-        Naming file and line of what isn't a record of this kind.
+        Naming file and line of what isn't such a record.
     """
-    decoder = msgspec.json.Decoder(kind)
+    decoder = msgspec.json.Decoder(record_type)
     for number, line in enumerate(lines):
         yield decoded_line(lines, number, line, decoder)
 

@@ -382,10 +382,16 @@ def check_rescored(folder: Path, manifest: Manifest, tasks: Path, packets: Path)
 
     Raises
     ------
+    InputError
+        When an input is missing, a device or a pipe.
     IntegrityError
         When the inputs are not those of the bundle, or give other bytes.
     """
     for role, path in (("tasks", tasks), ("packets", packets)):
+        if not path.is_file():
+            raise InputError(
+                "can't be read", file=str(path), setting=role, expected="a regular file"
+            )
         given = digest_file(path)
         stored = manifest.inputs.get(role)
         if stored is None or given != stored:

@@ -383,6 +383,6 @@ def _first_difference(left: Any, right: Any, path: str) -> tuple[str, str, str] 
             if found is not None:
                 return found
         return None
-    if type(left) is not type(right) or canonical_bytes(left) != canonical_bytes(right):
+    if canonical_bytes(left) != canonical_bytes(right):
         return path, quoted(left), quoted(right)
     return None
