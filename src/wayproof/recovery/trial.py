@@ -17,7 +17,7 @@ from wayproof.recovery.agents.policy import (
 from wayproof.recovery.track import Case, Episode
 from wayproof.text import clip
 
-__all__ = ["RanTrial", "run_trial", "trial_has_ended"]
+__all__ = ["RanTrial", "run_trial", "trial_has_ended", "until_failure"]
 
 _T = TypeVar("_T")
 _LOG_CHARS: Final = 16_384
@@ -40,7 +40,7 @@ def run_trial(suite_id: str, case: Case, source: PolicySource, policy_seed: int)
         When the world rejects a reference move or accepts the injected action: the
         scenario is not what its suite says.
     """
-    episode = _until_failure(case)
+    episode = until_failure(case)
     seed = policy_stream_seed(suite_id, case.stream_id, source.stream_name, policy_seed)
     if source.evidence_class == "reference_control":
         # A control that raises is a fault of ours and is not caught.
@@ -68,7 +68,7 @@ def trial_has_ended(case: Case, trace: Trace) -> bool:
 # -- running --------------------------------------------------------------------------
 
 
-def _until_failure(case: Case) -> Episode:
+def until_failure(case: Case) -> Episode:
     """Reset, run the prefix, inject the rejected action."""
     episode = case.begin()
     for action in case.prefix:
