@@ -200,6 +200,51 @@ def test_opencode_export() -> None:
     assert prompts == ["Where are labels printed?"]
 
 
+def test_opencode_says_whether_a_file_was_there(tmp_path: Path) -> None:
+    """A new file doesn't end the route, a rewritten one does: ``exists`` says which."""
+
+    def tool(number: int, name: str, given: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+        times = {"start": 1790000000000 + number, "end": 1790000000001 + number}
+        state = {"status": "completed", "input": given, "output": "", "title": "t", "time": times}
+        return {"type": "tool", "callID": f"c{number}", "tool": name,
+                "state": state | {"metadata": metadata}}  # fmt: skip
+
+    for exists in (False, True):
+        parts = [
+            tool(1, "read", {"filePath": "/repo/a.py"}),
+            tool(2, "write", {"filePath": "/repo/b.py", "content": "x"}, exists=exists),
+            tool(3, "read", {"filePath": "/repo/c.py"}),
+        ]
+        log = {
+            "info": {"id": "s", "directory": "/repo"},
+            "messages": [
+                {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Look"}]},
+                {"info": {"role": "assistant"}, "parts": parts},
+            ],
+        }
+        path = tmp_path / "e.json"
+        path.write_text(json.dumps(log))
+        packet = packet_of(path)
+        assert packet["selected_artifacts"] == (["a.py"] if exists else ["a.py", "c.py"])
+        assert packet["cut_reason"] == ("mutation" if exists else "end_of_log")
+
+
+def test_a_background_shell_is_asked_how_it_does(write_log: WriteLog) -> None:
+    """Copilot's ``read_bash`` looks at a process, not at the repository."""
+
+    def event(kind: str, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "timestamp": "2026-06-22T10:00:00Z"}
+
+    packet = packet_of(write_log(
+        event("user.message", content="Look"),
+        event("tool.execution_start", toolCallId="1", toolName="read_bash",
+              arguments={"shellId": "1"}),
+        event("tool.execution_start", toolCallId="2", toolName="view",
+              arguments={"path": "/repo/a.py"}),
+    ))  # fmt: skip
+    assert packet["first_contact_command"] == 'view {"path":"/repo/a.py"}'
+
+
 def test_opencode_undo_within_a_message(tmp_path: Path) -> None:
     """``revert`` may name a part: what stands before it in the message counts."""
     log = json.loads((FIXTURES / "opencode/export.json").read_text())

@@ -91,6 +91,8 @@ _NAMES: dict[Purpose, str] = {
         sendusermessage presentplan plan todo updateplanstatus pushnotification monitor
         schedulewakeup artifact verifyplanexecution getterminaloutput terminallastcommand
         toolsearchtool discovertools loadtool activatetools
+        readbash writebash stopbash listbash readpowershell writepowershell stoppowershell
+        listpowershell readagent fetchcopilotclidocumentation
     """,
     "run": """
         runtests runtest runtask runbuild testfailure runvscodetask createandruntask buildproject

@@ -237,6 +237,7 @@ def _tool(line: int, place: int, part: Mapping[str, Any], batch: str) -> Iterato
     if word(state.get("status")) not in {"completed", "error"}:
         return  # pending or running: it never ended
     about = mapping(state.get("metadata"))
+    there = about.get("exists")  # of a written file: whether there was one before
     child = word(about.get("sessionId")) or word(about.get("sessionID"))
     text = word(state.get("output")) or word(state.get("error"))
     yield Result(
@@ -247,6 +248,7 @@ def _tool(line: int, place: int, part: Mapping[str, Any], batch: str) -> Iterato
         files=_files(word(part.get("tool")), mapping(state.get("input")), text),
         body=_METADATA.sub("", text),
         child=child or None,
+        made=not there if isinstance(there, bool) else None,
     )
 
 
