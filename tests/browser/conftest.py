@@ -1,5 +1,6 @@
 """Headless Chromium for the tests, and what every page promises at all times."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -107,6 +108,34 @@ def fitness(work: Path) -> Path:
 def fitness_report(work: Path, fitness: Path) -> Path:
     tasks, packets = (str(fitness.parent / name) for name in ("tasks.jsonl", "packets.jsonl"))
     return report(fitness, work / "fitness.html", "--tasks", tasks, "--packets", packets)
+
+
+@pytest.fixture(scope="session")
+def sides(work: Path, fitness: Path) -> tuple[Path, Path]:
+    """Return two bundles over the same tasks; in the second, some packets got worse."""
+    folder = work / "sides"
+    folder.mkdir()
+    tasks = fitness.parent / "tasks.jsonl"
+    lines = (fitness.parent / "packets.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for at, row in enumerate(rows):
+        if at % 9 == 0:
+            row["selected_artifacts"] = []
+        if at % 11 == 0 and row["wall_ms"]:
+            row["wall_ms"] *= 5
+    packets = folder / "packets.jsonl"
+    packets.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    out = folder / "new"
+    inputs = ["--tasks", str(tasks), "--packets", str(packets)]
+    assert main(["fitness", "score", *inputs, "--out", str(out)]) == 0
+    return fitness, out
+
+
+@pytest.fixture(scope="session")
+def compare_report(work: Path, sides: tuple[Path, Path]) -> Path:
+    out = work / "compare.html"
+    assert main(["report", "--compare", *map(str, sides), "--out", str(out)]) == 0
+    return out
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,14 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-PAGES = ("explorer", "fitness_report", "recovery_report", "hostile_report", "index_page")
+PAGES = (
+    "explorer",
+    "fitness_report",
+    "recovery_report",
+    "hostile_report",
+    "index_page",
+    "compare_report",
+)
 
 
 @pytest.fixture(scope="session")

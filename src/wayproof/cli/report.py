@@ -21,6 +21,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a folder, with index.html first; or one file, which says what it leaves out of a "
         "very large bundle",
     )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="one page that compares two bundles of one kind, BASE and NEW: queues, differences, "
+        "and what changed for each task",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing report")
     parser.add_argument(
         "--tasks",
@@ -43,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from wayproof.report.site import REPORT_LIMITS, file_page, folder_pages, source_digests
     from wayproof.web.write import write_file, write_folder
 
+    if args.compare:
+        return _write_comparison(args)
     bundles = [open_bundle(folder) for folder in args.bundles]
     sources = {"tasks": args.tasks, "packets": args.packets}
     if args.out.suffix == ".html":
@@ -66,6 +74,44 @@ def run(args: argparse.Namespace) -> int:
         )
         first = args.out / "index.html"
     print(first, file=sys.stdout)
+    return 0
+
+
+def _write_comparison(args: argparse.Namespace) -> int:
+    """Compare two bundles and write the page, as a folder or as one file."""
+    from wayproof.bundles.reader import open_bundle
+    from wayproof.compare import compare_bundles
+    from wayproof.errors import InputError
+    from wayproof.report.compare_page import compare_page
+    from wayproof.report.site import REPORT_LIMITS, source_digests
+    from wayproof.web.write import write_file, write_folder
+
+    if len(args.bundles) != 2:
+        raise InputError(
+            "a comparison is of two bundles",
+            setting="compare",
+            expected="BASE and NEW",
+            found=str(len(args.bundles)),
+        )
+    if args.tasks is not None or args.packets is not None:
+        raise InputError(
+            "a comparison reads bundles alone",
+            setting="compare",
+            mend="leave {tasks} and {packets} out",
+        )
+    pages = compare_page(compare_bundles(*args.bundles))
+    if args.out.suffix == ".html":
+        write_file(next(pages), args.out, overwrite=args.overwrite)
+        print(args.out, file=sys.stdout)
+        return 0
+    write_folder(
+        pages,
+        args.out,
+        overwrite=args.overwrite,
+        inputs=source_digests([open_bundle(folder) for folder in args.bundles]),
+        limits=REPORT_LIMITS,
+    )
+    print(args.out / "index.html", file=sys.stdout)
     return 0
 
 

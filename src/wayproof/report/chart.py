@@ -9,16 +9,20 @@ from typing import Final, NamedTuple
 
 __all__ = [
     "NARROW_COLUMNS",
+    "NARROW_FOREST",
     "NARROW_SHARES",
     "WIDE_COLUMNS",
+    "WIDE_FOREST",
     "WIDE_SHARES",
     "Bar",
     "ColumnLayout",
+    "ForestChart",
     "Interval",
     "ShareChart",
     "ShareLayout",
     "bar_chart",
     "column_chart",
+    "forest_chart",
     "share_chart",
 ]
 
@@ -219,4 +223,89 @@ def share_chart(
         value_x=layout.value_x,
         ticks=[Tick(at(tick / 100), tick / 100) for tick in layout.ticks],
         rows=drawn,
+    )
+
+
+class ForestLayout(NamedTuple):
+    """Sizes of a forest plot: a row a difference, zero in the middle of the axis."""
+
+    width: float
+    left: float
+    axis: float
+    row: float
+    value_x: float
+
+
+WIDE_FOREST: Final = ForestLayout(770, 190, 400, 44, 606)
+NARROW_FOREST: Final = ForestLayout(320, 10, 300, 58, 10)
+
+
+class ForestRow(NamedTuple):
+    """One difference with its interval; ``low`` and ``high`` are None where it has none."""
+
+    name: str
+    label_y: float
+    y: float
+    top: float
+    at: float
+    low: float | None
+    high: float | None
+    value_y: float
+
+
+class ForestChart(NamedTuple):
+    """All coordinates of a forest plot; ``end`` is the difference at the axis's right end."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    zero: float
+    axis_end: float
+    tick_y: float
+    value_x: float
+    end: float
+    rows: list[ForestRow]
+
+
+def forest_chart(
+    differences: Sequence[tuple[str, float, float | None, float | None]],
+    layout: ForestLayout = WIDE_FOREST,
+) -> ForestChart:
+    """Differences as (name, difference, low, high) around zero, all on one axis."""
+    known = [abs(end) for _, *ends in differences for end in ends if end is not None]
+    end = max([*known, 1e-9])
+    zero = layout.left + layout.axis / 2
+    is_narrow = layout.value_x < layout.left + layout.axis
+
+    def at(value: float) -> float:
+        return round(zero + layout.axis / 2 * value / end, 2)
+
+    rows = []
+    for index, (name, difference, low, high) in enumerate(differences):
+        y = layout.row * index + (38 if is_narrow else 24)
+        rows.append(
+            ForestRow(
+                name=name,
+                label_y=y - 20 if is_narrow else y + 5,
+                y=y,
+                top=y - 6,
+                at=at(difference),
+                low=None if low is None else at(low),
+                high=None if high is None else at(high),
+                value_y=y - 20 if is_narrow else y + 5,
+            )
+        )
+    axis_end = layout.row * len(rows) + 8
+    return ForestChart(
+        width=layout.width,
+        height=axis_end + 28,
+        left=layout.left,
+        right=layout.left + layout.axis,
+        zero=zero,
+        axis_end=axis_end,
+        tick_y=axis_end + 18,
+        value_x=layout.width - 4 if is_narrow else layout.value_x,
+        end=end,
+        rows=rows,
     )
