@@ -111,6 +111,13 @@ def fitness_report(work: Path, fitness: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def index_page(work: Path, fitness: Path, recovery: Path) -> Path:
+    out = work / "both"
+    assert main(["report", str(fitness), str(recovery), "--out", str(out)]) == 0
+    return out / "index.html"
+
+
+@pytest.fixture(scope="session")
 def sides(work: Path, fitness: Path) -> tuple[Path, Path]:
     """Return two bundles over the same tasks; in the second, some packets got worse."""
     folder = work / "sides"

@@ -21,15 +21,6 @@ PAGES = (
 )
 
 
-@pytest.fixture(scope="session")
-def index_page(work: Path, fitness: Path, recovery: Path) -> Path:
-    from wayproof.cli import main
-
-    out = work / "both"
-    assert main(["report", str(fitness), str(recovery), "--out", str(out)]) == 0
-    return out / "index.html"
-
-
 @pytest.fixture(params=PAGES)
 def path(request: pytest.FixtureRequest) -> Path:
     found: Path = request.getfixturevalue(request.param)

@@ -243,3 +243,24 @@ def test_a_near_twin_of_a_missing_id_is_pointed_out(
     notes = page.locator("#panel .ids.bad .id-note")
     assert notes.count() == 1
     assert twin in notes.first.inner_text()
+
+
+def test_the_index_has_each_bundles_numbers(index_page: Path, fitness: Path, visit: Visit) -> None:
+    """One row a bundle: both axes, both queues, completed and verified, digest; limits once."""
+    page = visit(index_page)
+    summary = json.loads((fitness / "summary.json").read_text("utf-8"))["summary"]
+    rows = page.locator("table.index > tbody > tr")
+    assert rows.count() == 2
+    said = " ".join(rows.nth(0).inner_text().split())
+    assert str(summary["sufficiency_fail_count"]) in said
+    assert str(summary["latency_fail_count"]) in said
+    assert "planner: 300 completed, 300 verified / 300" in rows.nth(1).inner_text()
+    assert page.locator("#limits .card").count() == 2
+    page.locator(".index thead button").nth(0).click()
+    page.locator(".index thead button").nth(0).click()
+    assert page.locator('[aria-sort="descending"]').count() == 1
+    names = page.locator("table.index > tbody > tr > th").all_inner_texts()
+    assert names == sorted(names, reverse=True)
+    page.locator('.index a[href*="queue=latency"]').click()
+    page.wait_for_selector("html[data-ready]")
+    assert page.get_attribute("#tab-latency", "aria-selected") == "true"

@@ -4,20 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from wayproof._version import __version__
 from wayproof.bundles.kinds import KINDS, load
 from wayproof.bundles.manifest import MANIFEST_NAME, FileDigest, digest_file
 from wayproof.bundles.reader import Bundle
 from wayproof.errors import InputError
-from wayproof.report.frame import framed_page
+from wayproof.report.index_page import index_page
 from wayproof.report.run import ReportPlace, bundle_names
 from wayproof.web.page import Page
-from wayproof.web.template import render
 
 __all__ = ["REPORT_LIMITS", "file_page", "folder_pages", "source_digests"]
 
 Sources = Mapping[str, Path | None]
-_INDEX: Final = "index.html"
 REPORT_LIMITS: Final = ("A report shows its bundles' files and adds no evidence of its own.",)
 
 
@@ -73,11 +70,6 @@ def folder_pages(bundles: Sequence[Bundle], sources: Sources) -> Iterator[Page]:
         _pages(bundle, sources, place, may_page=True)
         for bundle, place in zip(bundles, places, strict=True)
     ]
-    body = render(
-        "report/templates/index.html.j2",
-        entries=list(zip(bundles, places, strict=True)),
-        version=__version__,
-    )
-    yield framed_page(_INDEX, "wayproof reports", "index", body, [])
+    yield from index_page(bundles, places)
     for pages in made:
         yield from pages
