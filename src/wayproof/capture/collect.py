@@ -9,7 +9,7 @@ import msgspec
 from wayproof.capture.discover import find_logs
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.packet import PacketOptions, make_packet
-from wayproof.capture.registry import known_format, read_log
+from wayproof.capture.registry import adapter_of, known_format, read_log
 from wayproof.capture.route import Route, RouteCutter, Tier, Until
 from wayproof.capture.session import SessionInfo
 from wayproof.capture.sessions import Sessions
@@ -95,6 +95,7 @@ def captured_by(
     tier: Tier = "read",
     until: Until | None = None,
     options: PacketOptions | None = None,
+    known: frozenset[int] = frozenset(),
 ) -> Iterator[Captured]:
     """Yield the sessions that ``read`` hands over; it returns their format's name."""
     cutters: dict[str, RouteCutter] = {}
@@ -103,7 +104,7 @@ def captured_by(
         cutters[info.key] = RouteCutter(info, tier=tier, until=until)
         return (cutters[info.key],)
 
-    found = read(Sessions(sinks_of))
+    found = read(Sessions(sinks_of, known=known))
     if found is None:
         return
     for cutter in cutters.values():
@@ -177,8 +178,88 @@ def capture_logs(
             if log.named:
                 raise
             left_out.append(f"{log.name}: {error.problem}")
+    found, parts = _without_parts(found)
+    found, resumed = _resumed(found, tier=tier, until=until, options=options)
     kept, copies = originals(found)
-    return Capture(sessions=kept, left_out=left_out + copies, problems=counted)
+    kept, idle = _asking(kept)
+    return Capture(
+        sessions=kept, left_out=left_out + parts + resumed + copies + idle, problems=counted
+    )
+
+
+def _without_parts(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
+    """Leave out files that another log goes on with: they were read with it."""
+    parts = {name: one.file for one in found for name in one.route.info.parts}
+    kept = [one for one in found if one.file not in parts]
+    return kept, [f"{name}: goes on with {file}" for name, file in parts.items()]
+
+
+def _asking(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
+    """Leave out sessions in which nobody asked for anything and nothing was called."""
+    kept = [one for one in found if not _is_idle(one)]
+    left_out = [f"{one.file}: asks nothing and calls nothing" for one in found if _is_idle(one)]
+    return kept, left_out
+
+
+def _is_idle(one: Captured) -> bool:
+    info = one.route.info
+    if info.ranked is not None or not info.prompts_logged:
+        return False
+    return one.route.prompt is None and not one.route.steps
+
+
+def _resumed(
+    found: Sequence[Captured],
+    *,
+    tier: Tier,
+    until: Until | None,
+    options: PacketOptions | None,
+) -> tuple[list[Captured], list[str]]:
+    """Read resumed sessions again without the history that belongs to an earlier one.
+
+    A resumed session's file repeats the records of the session that it goes on from, under
+    their own ids: they belong to where they first happened.
+    """
+    families: dict[tuple[str, str], list[Captured]] = {}
+    for one in found:
+        if one.route.info.origin is not None and Path(one.file).is_file():
+            families.setdefault((one.format, one.route.info.origin), []).append(one)
+    again: dict[int, list[Captured]] = {}
+    left_out: list[str] = []
+    for (name, _), family in families.items():
+        record_ids = getattr(adapter_of(name), "record_ids", None)
+        if record_ids is None or len({one.file for one in family}) < 2:
+            continue
+        known: set[int] = set()
+        first, *later = sorted(family, key=_age)
+        for one in (first, *later):
+            quiet = Source(Path(one.file), problems=Problems())
+            if one is not first:
+                own = list(_own(quiet, name, frozenset(known), tier, until, options))
+                again[id(one)] = own
+                if not own:
+                    left_out.append(f"{one.file}: repeats the route of {first.file}")
+            known |= record_ids(quiet)
+    return [new for one in found for new in again.get(id(one), [one])], left_out
+
+
+def _own(
+    source: Source,
+    name: str,
+    known: frozenset[int],
+    tier: Tier,
+    until: Until | None,
+    options: PacketOptions | None,
+) -> Iterator[Captured]:
+    """Yield what a log holds beside known records, if anything was called or answered in it."""
+
+    def read(sessions: Sessions) -> str:
+        adapter_of(name).read(source, sessions)
+        return name
+
+    for one in captured_by(read, source, tier=tier, until=until, options=options, known=known):
+        if one.route.steps or one.route.answer is not None:
+            yield one
 
 
 def originals(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:

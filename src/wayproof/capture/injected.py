@@ -9,7 +9,7 @@ where a harness puts them: before everything else, or on lines of their own.
 
 import re
 
-__all__ = ["genuine"]
+__all__ = ["genuine", "is_command"]
 
 _TAGS = (
     "system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics",
@@ -47,6 +47,28 @@ _BEGINNINGS = (
 )
 
 
+_WARM_UPS = frozenset({"warmup", "warm up", "warm-up"})
+_AFTER_NOTIFICATION = re.compile(
+    r"Read the output file to retrieve the (?:result|output): \S+(?:\n.*)?", re.IGNORECASE
+)
+
+
+_BUILT_IN_NAMES = """
+    add-dir agents bug clear compact config context cost doctor exit export fast feedback help hooks
+    ide install-github-app login logout mcp memory model output-style permissions plugin
+    privacy-settings quit rename resume release-notes rewind skills status statusline tasks
+    terminal-setup theme todos upgrade usage vim
+"""
+_BUILT_IN = frozenset(_BUILT_IN_NAMES.split())
+_NAMED = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+
+
+def is_command(text: str) -> bool:
+    """Whether a message is a slash command that may expand to a prompt: not a built-in one."""
+    found = _NAMED.search(text[:4096])
+    return found is not None and found[1] not in _BUILT_IN
+
+
 def genuine(text: str) -> str:
     """Return what a person typed, or an empty string where nothing is left."""
     if "<" in text:
@@ -55,6 +77,8 @@ def genuine(text: str) -> str:
         if command is not None and text.find(f"</{command[1]}>", command.end()) >= 0:
             return ""
     text = text.strip()
+    if text.lower() in _WARM_UPS or _AFTER_NOTIFICATION.fullmatch(text):
+        return ""
     return "" if text.lower().startswith(_BEGINNINGS) else text
 
 

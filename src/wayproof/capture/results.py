@@ -30,6 +30,7 @@ __all__ = [
     "outcome_from_text",
     "printed_paths",
     "search_or_list",
+    "shown_files",
     "unread_paths",
 ]
 
@@ -90,7 +91,14 @@ _REFUSED = re.compile(
     r"(?:The user doesn't want to (?:proceed|take this action)|User rejected tool use"
     r"|\[Request interrupted by user"
     r"|(?:[\w ]{0,40})(?:rejected|aborted|cancelled|denied) by (?:the )?user"
-    r"|User denied|The user rejected|User cancelled)",
+    r"|User denied|The user rejected|User cancelled"
+    r"|This command requires approval|[\w ]{0,40}requires (?:approval|permission)\b"
+    r"|Permission to use .{1,200}? has been (?:denied|blocked)"
+    r"|Permission (?:for|to) .{1,200}? denied"
+    r"|Claude requested permissions? to|[\w ]{0,40}(?:denied|blocked|rejected) by (?:a |the )?"
+    r"(?:policy|hook|permission|sandbox|admin|configuration|settings|rule)"
+    r"|(?:Tool|Command) (?:execution |call )?(?:was )?(?:denied|not allowed|not permitted)\b"
+    r"|.{0,60}\bPreToolUse:\S{1,40} hook (?:error|blocked)|Hook PreToolUse:\S{1,40} denied)",
     re.IGNORECASE,
 )
 _HEADER_CHARS = 600
@@ -208,7 +216,7 @@ _MAX_NAMES = 20_000
 def search_or_list(commands: Sequence[Simple]) -> tuple[str, Simple] | None:
     """Return ("matched" or "listed", command) when one command's output names files."""
     first = unwrapped(commands[0]) if commands else None
-    if first is None or any(unwrapped(one).name not in _FILTERS for one in commands[1:]):
+    if first is None or not all(map(_only_filters, commands[1:])):
         return None
     name, words = first.name, first.words
     if name == "git":
@@ -223,6 +231,18 @@ def search_or_list(commands: Sequence[Simple]) -> tuple[str, Simple] | None:
 
 
 _FILTERS = frozenset({"head", "tail", "sort", "uniq", "cat", "less"})
+_SIEVES = frozenset({"grep", "egrep", "fgrep", "rg"})
+_RESHAPED = re.compile(r"-[a-zA-Z]*[coqlLn][a-zA-Z]*|--(?:count|only-matching|quiet|line-number).*")
+
+
+def _only_filters(command: Simple) -> bool:
+    """Whether a command behind a pipe lets lines through as they are, or not at all."""
+    bare = unwrapped(command)
+    if bare.name in _FILTERS:
+        return True
+    return bare.name in _SIEVES and not any(_RESHAPED.fullmatch(word or "") for word in bare.words)
+
+
 _SEARCH_VALUES = frozenset({
     "-A", "-B", "-C", "-e", "-f", "-m", "-g", "-t", "-T", "--glob", "--type", "--include",
     "--exclude", "--exclude-dir", "--max-count", "--context", "-M", "-j", "--iglob",
@@ -432,6 +452,15 @@ def _ls_name(line: str) -> str:
         line,
     )
     return (found[1] if found else line.rsplit(maxsplit=1)[-1]).split(" -> ")[0]
+
+
+_SHOWN = re.compile(r"^--- (?!End of content)(\S.*?) ---$", re.MULTILINE)
+
+
+def shown_files(text: str) -> Iterator[str]:
+    """Yield the files whose content a tool printed, each below a heading of its own."""
+    for found in _SHOWN.finditer(text):
+        yield found[1]
 
 
 _TREE_ENTRY = re.compile(r"^(\s*)- (.*)$")

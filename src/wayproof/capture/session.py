@@ -63,6 +63,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
         survives a resume; two sessions of one origin and one route are one session.
     replays
         The log itself says that it begins with another session's history.
+    parts
+        Names of further files that go on with the session.
     """
 
     key: str
@@ -78,6 +80,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     parent_session: str | None = None
     origin: str | None = None
     replays: bool = False
+    parts: list[str] = []
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

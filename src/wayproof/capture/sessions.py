@@ -1,6 +1,9 @@
 """The sessions of a log as its adapter sees them: facts to fill in, and where events go."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
 
 from wayproof.capture.session import (
     MAIN_THREAD,
@@ -23,7 +26,8 @@ SinksOf = Callable[[SessionInfo], Iterable[Sink]]
 class Session:
     """One session: its adapter fills in ``info`` and feeds events; sinks take them.
 
-    A call that the log repeats (a resumed log repeats its history) is fed once. A sink that
+    A call that the log repeats, by id and name and input, is fed once (a resumed log repeats
+    its history). A sink that
     needs no more events of a thread gets none; when no sink needs any, ``listens`` is False
     for that thread: an adapter may skip its lines, and what it feeds all the same goes
     nowhere.
@@ -40,7 +44,7 @@ class Session:
         self.info = info
         self._sinks = list(sinks)
         self._of_thread: dict[str, list[Sink]] = {}
-        self._calls: dict[str, set[str]] = {}
+        self._calls: dict[str, dict[str, set[int]]] = {}
         self._prompted: set[str] = set()
 
     def listens(self, thread: str = MAIN_THREAD) -> bool:
@@ -54,12 +58,8 @@ class Session:
         if not sinks:
             return
         if isinstance(event, Call):
-            calls = self._calls.get(thread)
-            if calls is None:
-                calls = self._calls[thread] = set()
-            elif event.call_id in calls:
+            if self._repeats(event):
                 return
-            calls.add(event.call_id)
         elif isinstance(event, Prompt) and thread not in self._prompted:
             self._prompted.add(thread)
             self._calls.pop(thread, None)  # what came before the first prompt doesn't count
@@ -68,6 +68,30 @@ class Session:
                 kept = self._of_thread.get(thread, self._sinks)
                 self._of_thread[thread] = [one for one in kept if one is not sink]
 
+    def _repeats(self, event: Call) -> bool:
+        """Whether a call was fed before: an id is no proof, some models use theirs again."""
+        calls = self._calls.get(event.thread)
+        if calls is None:
+            calls = self._calls[event.thread] = {}
+        content = hash((event.tool, event.typed, _content(event.arguments)))
+        known = calls.get(event.call_id)
+        if known is None:
+            calls[event.call_id] = {content}
+            return False
+        if content in known:
+            return True
+        known.add(content)
+        return False
+
+
+def _content(arguments: Any) -> str | bytes | None:
+    if arguments is None or isinstance(arguments, str):
+        return arguments
+    try:
+        return msgspec.json.encode(arguments)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return repr(arguments)
+
 
 class Sessions:
     """The sessions of one or more logs, by their keys, in the order in which they begin.
@@ -75,11 +99,14 @@ class Sessions:
     Parameters
     ----------
     sinks_of
-        Makes the sinks of each session.
+        Makes the sinks of each session; it is called again for one that begins anew.
+    known
+        Hashes of records that belong to sessions read before, for formats that name records.
     """
 
-    def __init__(self, sinks_of: SinksOf) -> None:
+    def __init__(self, sinks_of: SinksOf, *, known: frozenset[int] = frozenset()) -> None:
         self._sinks_of = sinks_of
+        self.known = known
         self._sessions: dict[str, Session] = {}
 
     def __contains__(self, key: str) -> bool:
@@ -95,6 +122,17 @@ class Sessions:
             info = SessionInfo(key=key, prompts_logged=prompts_logged)
             session = self._sessions[key] = Session(info, self._sinks_of(info))
         return session
+
+    def again(self, key: str) -> Session:
+        """Begin a session anew: what was fed belongs to another one, and its sinks are new."""
+        old = self._sessions[key].info
+        info = msgspec.structs.replace(old)
+        session = self._sessions[key] = Session(info, self._sinks_of(info))
+        return session
+
+    def drop(self, key: str) -> None:
+        """Begin a session anew when its key is asked for again, with nothing known of it."""
+        self._sessions.pop(key, None)
 
 
 class Delegations:

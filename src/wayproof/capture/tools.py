@@ -20,6 +20,7 @@ __all__ = [
     "Tool",
     "command_of",
     "delegates",
+    "folder_asked",
     "folder_of",
     "named_files",
     "tool_of",
@@ -139,7 +140,7 @@ _PATH_KEYS = (
     "target_file", "relative_path", "relative_workspace_path", "uri", "notebook_path",
     "TargetFile", "AbsolutePath", "filepath", "fileName", "File",
 )  # fmt: skip
-_PATHS_KEYS = ("paths", "files", "file_paths", "filePaths", "filenames", "targets")
+_PATHS_KEYS = ("paths", "files", "file_paths", "filePaths", "filenames", "targets", "include")
 _COMMAND_KEYS = (
     "command",
     "cmd",
@@ -150,6 +151,10 @@ _COMMAND_KEYS = (
     "keystrokes",
     "input",
 )
+_ASKED_KEYS = (
+    "path", "dir_path", "directory", "DirectoryPath", "directory_path", "target_directory", "dir",
+    "relative_workspace_path", "folder", "dirPath", "uri",
+)  # fmt: skip
 _FOLDER_KEYS = ("workdir", "cwd", "working_directory", "directory", "dir_path", "Cwd", "dir")
 _START_KEYS = ("offset", "start_line", "startLine", "start_line_one_indexed", "line_number",
                "StartLine", "startLineNumberBaseOne", "line_start", "start")  # fmt: skip
@@ -331,6 +336,16 @@ def _changed(changes: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]
             yield _CHANGES.get(str(kind), "edit"), path
 
 
+def folder_asked(arguments: Mapping[str, Any] | str | None) -> str | None:
+    """Return the folder that a listing tool was asked about, or None."""
+    if isinstance(arguments, Mapping):
+        for key in _ASKED_KEYS:
+            value = arguments.get(key)
+            if isinstance(value, str) and value:
+                return value
+    return None
+
+
 def _integer(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     for key in keys:
         value = arguments.get(key)
@@ -383,9 +398,12 @@ def named_files(arguments: Mapping[str, Any] | str | None) -> Iterator[Named]:
             yield from _each(value)
 
 
+_GLOB = re.compile(r"[*?\[]")
+
+
 def _each(values: list[Any]) -> Iterator[Named]:
     for value in values:
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and not _GLOB.search(value):
             yield Named("read", value)
         elif isinstance(value, Mapping):
             yield from named_files(value)

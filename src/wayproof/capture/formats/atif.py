@@ -72,7 +72,40 @@ def read(source: Source, sessions: Sessions) -> None:
         return
     session = sessions.of(f"{source.name}\0atif")
     _describe(log, session)
-    _Steps(source, session, log).take(log["steps"], MAIN_THREAD, depth=0)
+    for part, file in _parts(source, log):
+        if part is not source:
+            session.info.parts.append(part.name)
+        _Steps(part, session, file).take(file["steps"], MAIN_THREAD, depth=0)
+
+
+_MAX_PARTS = 100
+
+
+def _parts(source: Source, log: dict[str, Any]) -> Iterator[tuple[Source, dict[str, Any]]]:
+    """Yield a trajectory and the files beside it that go on with it."""
+    done = {source.path}
+    part = source
+    for _ in range(_MAX_PARTS):
+        yield part, log
+        path = _named_beside(source, log.get("continued_trajectory_ref"))
+        if path is None or path in done:
+            return
+        done.add(path)
+        shown = str(Path(source.name).parent / path.name)
+        part = Source(path, name=shown, problems=source.problems)
+        following: Any = part.document(_any)
+        if not isinstance(following, dict) or not isinstance(following.get("steps"), list):
+            part.bad(1, "no list of steps")
+            return
+        log = following
+
+
+def _named_beside(source: Source, name: Any) -> Path | None:
+    """Return a file in the log's own folder; nothing outside it is opened."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        return None
+    path = source.path.parent / PurePosixPath(name.replace("\\", "/")).name
+    return path if path.is_file() else None
 
 
 def _describe(log: Mapping[str, Any], session: Session) -> None:
@@ -111,6 +144,8 @@ class _Steps:
             if not isinstance(step, dict):
                 self._source.bad(1, f"step {number} is not an object")
                 continue
+            if step.get("is_copied_context") is True:
+                continue  # it belongs to where it first happened
             self._step(number, step, thread, depth)
 
     def _step(self, number: int, step: dict[str, Any], thread: str, depth: int) -> None:
@@ -123,9 +158,11 @@ class _Steps:
             if said:
                 feed(Prompt(text=said, line=number, at_ms=time_ms, thread=thread))
         elif origin == "agent":
-            if text.strip():
+            if text.strip() and not _spoken(text).get("commands"):
                 feed(Answer(text=text, line=number, at_ms=time_ms, thread=thread))
-            calls = list(_calls(step, number, time_ms, thread))
+            calls = list(_calls(step, number, time_ms, thread)) or list(
+                _spoken_calls(text, number, time_ms, thread)
+            )
             for call in calls:
                 feed(call)
             self._results(number, step, calls, thread, depth)
@@ -203,6 +240,28 @@ def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
         yield value
     elif isinstance(value, list):
         yield from (one for one in value if isinstance(one, Mapping))
+
+
+def _spoken(text: str) -> Mapping[str, Any]:
+    """Return a message that is the model's raw response: an analysis, a plan, commands."""
+    if text.lstrip()[:1] != "{":
+        return {}
+    said = inner_json(text)
+    return said if isinstance(said, Mapping) and isinstance(said.get("commands"), list) else {}
+
+
+def _spoken_calls(text: str, number: int, time_ms: float | None, thread: str) -> Iterator[Call]:
+    for place, command in enumerate(_mappings(_spoken(text).get("commands"))):
+        if isinstance(command.get("keystrokes"), str):
+            yield Call(
+                call_id=f"step {number}.{place}",
+                tool="bash_command",
+                arguments={"keystrokes": command["keystrokes"]},
+                line=number,
+                at_ms=time_ms,
+                thread=thread,
+                batch=f"step {number}.{place}",
+            )
 
 
 def _calls(step: dict[str, Any], number: int, time_ms: float | None, thread: str) -> Iterator[Call]:

@@ -24,8 +24,9 @@ from wayproof.capture.adapter import (
     word,
 )
 from wayproof.capture.clock import at_ms
+from wayproof.capture.formats.claude_branch import Branch, Link, live_lines
 from wayproof.capture.formats.claude_list import as_lines, is_list
-from wayproof.capture.injected import genuine
+from wayproof.capture.injected import genuine, is_command
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.results import body_text, first_line, outcome_from_text
 from wayproof.capture.session import (
@@ -120,6 +121,7 @@ class _Line(msgspec.Struct):
     subtype: str | None = None
     uuid: str | None = None
     parentUuid: str | None = None
+    logicalParentUuid: str | None = None
     sessionId: str | None = None
     session_id: str | None = None
     agentId: str | None = None
@@ -186,14 +188,49 @@ def read(source: Source, sessions: Sessions) -> None:
     reader = _Reader(source, sessions)
     for number, line in as_lines(source).records(_line):
         reader.take(number, line)
+    if reader.rewound:
+        reader = _live_again(source, sessions, reader)
     reader.end()
     reader.read_children()
+
+
+def _live_again(source: Source, sessions: Sessions, reader: "_Reader") -> "_Reader":
+    """Read a rewound session again, without its abandoned branches."""
+    quiet = Source(source.path, name=source.name, problems=Problems())
+    live = live_lines(_links(quiet))
+    reader.forget()
+    again = _Reader(source, sessions, live=live)
+    for number, line in quiet.records(_line):
+        again.take(number, line)
+    return again
+
+
+def record_ids(source: Source) -> set[int]:
+    """Return what tells the records of a log apart, to find those that another one repeats."""
+    return {hash(line.uuid) for _, line in source.records(_line) if line.uuid is not None}
+
+
+def _links(source: Source) -> Iterator[Link]:
+    for _, line in source.records(_line):
+        if line.uuid is None:
+            continue
+        content = line.message.content if line.message is not None else UNSET
+        blocks = content if isinstance(content, list) else []
+        yield Link(
+            uuid=line.uuid,
+            parent=line.parentUuid or line.logicalParentUuid,
+            main=not line.isSidechain and line.type in _PROMPTING,
+            message=line.message.id if line.message is not None else None,
+            calls=tuple(one.id for one in blocks if one.type == "tool_use" and one.id),
+            answered=tuple(one.tool_use_id for one in blocks if one.tool_use_id),
+        )
 
 
 class _Memory(msgspec.Struct):
     """What is remembered of a session while its file is read."""
 
     delegations: Delegations
+    branch: Branch
     seen: set[int] = set()
     last_uuid: str | None = None
     chains: dict[str, str] = {}
@@ -204,13 +241,24 @@ class _Memory(msgspec.Struct):
 class _Reader:
     """One file's lines to events."""
 
-    def __init__(self, source: Source, sessions: Sessions) -> None:
+    def __init__(self, source: Source, sessions: Sessions, *, live: set[int] | None = None) -> None:
+        self._live = live
         self._source = source
         self._sessions = sessions
         self._open: dict[str, Session] = {}
         self._memories: dict[str, _Memory] = {}
         self._alone: str | None = None
         self._previous = ""
+
+    @property
+    def rewound(self) -> bool:
+        """Whether a later line hangs on an earlier one that something else hung on before."""
+        return any(memory.branch.rewound for memory in self._memories.values())
+
+    def forget(self) -> None:
+        """Take back what was fed."""
+        for key in self._memories:
+            self._sessions.drop(key)
 
     # -- which session, which thread --------------------------------------------------
 
@@ -226,27 +274,40 @@ class _Reader:
         if line.message is None or line.message.content is UNSET:
             self._source.bad(number, "a message without content")
             return
+        if self._is_elsewhere(line):
+            return
         session = self._session(line)
         memory = self._memories[session.info.key]
         aside = line.isSidechain or line.parent_tool_use_id is not None
         thread = self._thread_of(session, memory, line) if aside else MAIN_THREAD
+        if not aside:
+            self._watch(memory, line, line.message)
         if not session.listens(thread):
             memory.last_uuid = line.uuid or memory.last_uuid
-            if thread == MAIN_THREAD:
-                memory.seen.clear()  # a session goes on from its last line; the rest only costs
             return
-        if line.uuid is not None:
-            known = hash(line.uuid)
-            if known in memory.seen:
-                return
-            memory.seen.add(known)
-            memory.last_uuid = line.uuid
+        if _is_copy(memory, line.uuid):
+            return
         _describe(session, line)
         events = memory.events.get(thread)
         if events is None:
             events = _Events(session, memory.delegations, thread)
             memory.events[thread] = events
         events.take(number, line)
+
+    def _watch(self, memory: _Memory, line: _Line, message: _Message) -> None:
+        """Look whether a line of the main thread goes on from the one before."""
+        if self._live is None:
+            turn = line.type == "assistant" or not _only_results(message)
+            memory.branch.take(line.uuid, line.parentUuid, message.id, turn=turn, known=memory.seen)
+
+    def _is_elsewhere(self, line: _Line) -> bool:
+        """Whether a line was read with another session, or lies on an abandoned branch."""
+        if line.uuid is None:
+            return False
+        name = hash(line.uuid)
+        if name in self._sessions.known:
+            return True
+        return self._live is not None and not line.isSidechain and name not in self._live
 
     def _session(self, line: _Line) -> Session:
         session_id = line.sessionId or line.session_id or self._previous
@@ -277,7 +338,7 @@ class _Reader:
         if self._alone:
             session.info.parent_session = session_id or None
             session.info.session_id = f"{session_id}/{self._alone}"
-        self._memories[key] = _Memory(Delegations())
+        self._memories[key] = _Memory(Delegations(), Branch())
         return session
 
     def _thread_of(self, session: Session, memory: _Memory, line: _Line) -> str:
@@ -392,6 +453,24 @@ class _Reader:
         events.end()
 
 
+def _is_copy(memory: _Memory, uuid: str | None) -> bool:
+    """Whether a line was read before; remember it if not."""
+    if uuid is None:
+        return False
+    name = hash(uuid)
+    if name in memory.seen:
+        return True
+    memory.seen.add(name)
+    memory.last_uuid = uuid
+    return False
+
+
+def _only_results(message: _Message) -> bool:
+    """Whether a user's message holds nothing but results of calls."""
+    content = message.content
+    return isinstance(content, list) and any(block.tool_use_id for block in content)
+
+
 def _is_name(text: str) -> bool:
     """Whether an agent's id may stand in a file name."""
     return text.replace("-", "").replace("_", "").isalnum()
@@ -439,6 +518,7 @@ class _Events:
         self._delegations = delegations
         self._thread = thread
         self._usage: _Kept | None = None
+        self._command: str | None = None
 
     def take(self, number: int, line: _Line) -> None:
         """Hand over the events of a line."""
@@ -471,9 +551,11 @@ class _Events:
             self._session.feed(usage)
 
     def _prompt(self, number: int, line: _Line, text: str, time_ms: float | None) -> None:
-        if line.isMeta or line.isCompactSummary:
+        expanded = self._command is not None and line.parentUuid == self._command
+        if line.isCompactSummary or (line.isMeta and not expanded):
             return
         said = text.strip() if self._thread != MAIN_THREAD else genuine(text)
+        self._command = line.uuid if is_command(text) and not said else None
         if said:
             if self._thread == MAIN_THREAD and self._session.info.origin is None:
                 self._session.info.origin = line.uuid

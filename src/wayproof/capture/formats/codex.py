@@ -7,7 +7,7 @@ the first ``session_meta`` owns the identity, and calls are told apart by their 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,8 @@ FORMAT = Format(
     },
     limits=(
         (
-            "In code mode a call holds JavaScript and no log names the commands in it: the "
-            "first contact is null (code_mode)."
+            "In code mode a call holds JavaScript: what it ran is read from the events beside it; "
+            "where there are none the first contact is null (code_mode)."
         ),
         "Exit status and duration stand in the output's text.",
         "Legacy logs name the working directory only inside the environment context.",
@@ -101,13 +101,24 @@ class _Item(msgspec.Struct):
     content: Raw = ABSENT
     action: Raw = ABSENT
     message: Raw = ABSENT
-    status: str | None = None
+    status: Raw = ABSENT
     exit_code: int | None = None
     duration: Raw = ABSENT
     aggregated_output: Raw = ABSENT
     formatted_output: Raw = ABSENT
     new_thread_id: str | None = None
     info: Raw = ABSENT
+    item: Raw = ABSENT
+    command: Raw = ABSENT
+    cwd: str | None = None
+    source: Raw = ABSENT
+    changes: Raw = ABSENT
+    invocation: Raw = ABSENT
+    result: Raw = ABSENT
+    success: bool | None = None
+    server: str | None = None
+    tool: str | None = None
+    thread_id: str | None = None
 
 
 class _Document(msgspec.Struct):
@@ -136,9 +147,11 @@ def claims(head: Head) -> bool:
 
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over the one session of a rollout, its sub-agents' rollouts included."""
-    session = sessions.of(f"{source.name}\0codex")
+    key = f"{source.name}\0codex"
+    session = sessions.of(key)
     delegations = Delegations()
     main = _Reader(source, session, delegations)
+    main.begin_anew = lambda: sessions.again(key)
     main.read()
     _read_children(main, delegations)
 
@@ -173,6 +186,10 @@ class _Reader:
         self._last_prompt: str | None = None
         self._spawned: dict[str, str] = {}
         self._total: Any = None
+        self._fork: str | None = None
+        self._wrapper: Call | None = None
+        self._done: set[str] = set()
+        self.begin_anew: Callable[[], Session] | None = None
 
     @property
     def _main(self) -> bool:
@@ -184,8 +201,23 @@ class _Reader:
             self._read_document()
             return
         for number, item in self.source.records(_item):
+            if self._fork is not None and item.type == "event_msg":
+                self._fork_begins(item)
             if self.session.listens(self._thread):
                 self._line(number, item)
+        self._unwrap()
+
+    def _fork_begins(self, line: _Item) -> None:
+        """Begin anew at a fork's own settings: what stood before is its parent's history."""
+        try:
+            event = _item.decode(line.payload)
+        except BAD_JSON:
+            return
+        if event.type == "thread_settings_applied" and event.thread_id == self._fork:
+            self._fork, self._last_prompt, self._wrapper = None, None, None
+            self.calls, self._done = set(), set()
+            if self.begin_anew is not None:
+                self.session = self.begin_anew()
 
     def _read_document(self) -> None:
         document = self.source.document(_document)
@@ -238,6 +270,8 @@ class _Reader:
         info.session_id = _text(meta, "id") or _text(meta, "session_id")
         info.cwd = self._cwd
         info.agent_version = _text(meta, "cli_version")
+        if _text(meta, "forked_from_id") is not None:
+            self._fork = info.session_id
         parent = meta.get("source")
         for key in ("subagent", "thread_spawn"):
             parent = parent.get(key) if isinstance(parent, Mapping) else None
@@ -300,6 +334,7 @@ class _Reader:
         call_id = item.call_id or item.id or f"line {number}"
         if self._parent is not None and call_id in self._parent.calls:
             return  # a sub-agent's log begins with its parent's history
+        self._unwrap()
         self.calls.add(call_id)
         self._last_prompt = None
         if self._main and self.session.info.origin is None and len(call_id) >= _REPLAY_ID_CHARS:
@@ -312,12 +347,22 @@ class _Reader:
             at_ms=time_ms,
             thread=self._thread,
             cwd=self._cwd,
-            opaque=item.type == "custom_tool_call" and _bare(item.name) in {"exec", "code"},
+            opaque=_is_code_mode(item),
         )
+        if call.opaque:  # what it ran may stand in events before its output
+            self._wrapper = call
+            return
         self._delegations.called(call)
         self.session.feed(call)
 
+    def _unwrap(self) -> None:
+        """Feed a call whose program text nothing explained."""
+        if self._wrapper is not None:
+            wrapper, self._wrapper = self._wrapper, None
+            self.session.feed(wrapper)
+
     def _output(self, number: int, item: _Item, time_ms: float | None) -> None:
+        self._unwrap()
         text, outcome = _read_output(decoded(item.output))
         self._result(number, item, text, outcome, time_ms)
 
@@ -341,8 +386,16 @@ class _Reader:
         text = text_of(decoded(item.aggregated_output)) or text_of(decoded(item.formatted_output))
         duration_ms = _duration_ms(decoded(item.duration))
         code = item.exit_code
-        if code is None:
+        call_id = item.call_id or item.id or f"line {number}"
+        if decoded(item.source) == "user_shell":
+            return  # a command that the person ran
+        if call_id not in self.calls and call_id not in self._done:
+            command = decoded(item.command)
+            given = {"command": command} if isinstance(command, (str, list)) else None
+            self._event_call(number, call_id, "exec_command", given, time_ms, cwd=item.cwd)
+        if code is None or call_id in self._done:
             return
+        self._done.add(call_id)
         timed_out = code == 124 and "timed out" in text[:2000]
         outcome = Outcome(
             ok=code == 0,
@@ -352,6 +405,82 @@ class _Reader:
             error=first_line(text) if code else None,
         )
         self._result(number, item, text, outcome, time_ms)
+
+    def _event_call(
+        self,
+        number: int,
+        call_id: str,
+        tool: str,
+        arguments: Any,
+        time_ms: float | None,
+        *,
+        cwd: str | None = None,
+    ) -> None:
+        """Feed a call that only an event names: it explains the program text before it."""
+        self._wrapper = None
+        self._last_prompt = None
+        self.calls.add(call_id)
+        call = Call(
+            call_id=call_id,
+            tool=tool,
+            arguments=arguments if isinstance(arguments, (dict, str)) else None,
+            line=number,
+            at_ms=time_ms,
+            thread=self._thread,
+            cwd=cwd or self._cwd,
+        )
+        self._delegations.called(call)
+        self.session.feed(call)
+
+    def _patched(self, number: int, item: _Item, time_ms: float | None) -> None:
+        """Take a change of files, as an event of either spelling names it."""
+        call_id = item.call_id or item.id or f"line {number}"
+        if call_id in self._done or call_id in self.calls:
+            return
+        self._done.add(call_id)
+        changes = {"changes": decoded(item.changes)}
+        self._event_call(number, call_id, "file_change", changes, time_ms)
+        status = decoded(item.status)
+        ok = (
+            item.success
+            if item.success is not None
+            else {"completed": True, "failed": False}.get(word(status))
+        )
+        outcome = Outcome(ok=ok, refused=status == "declined")
+        self._result(number, item, "", outcome, time_ms)
+
+    def _served(self, number: int, item: _Item, time_ms: float | None) -> None:
+        """Take the call of a server's tool, as an event names it."""
+        call_id = item.call_id or item.id or f"line {number}"
+        if call_id in self._done or call_id in self.calls:
+            return
+        self._done.add(call_id)
+        asked = decoded(item.invocation)
+        asked = asked if isinstance(asked, Mapping) else {}
+        names = (item.server or asked.get("server"), item.tool or asked.get("tool"))
+        name = "__".join(["mcp", *(one for one in names if isinstance(one, str))])
+        arguments = decoded(item.arguments)
+        given = arguments if arguments is not None else asked.get("arguments")
+        self._event_call(number, call_id, name, given, time_ms)
+        outcome = Outcome(duration_ms=_duration_ms(decoded(item.duration)))
+        self._result(number, item, text_of(decoded(item.result)), outcome, time_ms)
+
+    def _completed(self, number: int, item: _Item, time_ms: float | None) -> None:
+        """Take an item of a paginated log."""
+        try:
+            inner = _item.decode(item.item)
+        except BAD_JSON as error:
+            self.source.bad(number, f"an item that can't be read ({error})")
+            return
+        handler = _ITEM_HANDLERS.get(inner.type or "")
+        if handler is not None:
+            handler(self, number, inner, time_ms)
+
+    def _user_item(self, number: int, item: _Item, time_ms: float | None) -> None:
+        self._prompt(number, text_of(decoded(item.content)), time_ms)
+
+    def _agent_item(self, number: int, item: _Item, time_ms: float | None) -> None:
+        self._answer(number, text_of(decoded(item.content)), time_ms)
 
     def _search(self, number: int, item: _Item, time_ms: float | None) -> None:
         call_id = item.call_id or item.id or f"line {number}"
@@ -366,7 +495,7 @@ class _Reader:
                 thread=self._thread,
             )
         )
-        ok = True if item.status == "completed" else None
+        ok = True if decoded(item.status) == "completed" else None
         self.session.feed(
             Result(call_id=call_id, line=number, outcome=Outcome(ok=ok), thread=self._thread)
         )
@@ -404,7 +533,27 @@ _HANDLERS = {
     "web_search_call": _Reader._search,  # noqa: SLF001
     "error": _Reader._aborted,  # noqa: SLF001
     "token_count": _Reader._tokens,  # noqa: SLF001
+    "item_completed": _Reader._completed,  # noqa: SLF001
+    "patch_apply_end": _Reader._patched,  # noqa: SLF001
+    "mcp_tool_call_end": _Reader._served,  # noqa: SLF001
 }
+_ITEM_HANDLERS = {
+    "UserMessage": _Reader._user_item,  # noqa: SLF001
+    "AgentMessage": _Reader._agent_item,  # noqa: SLF001
+    "CommandExecution": _Reader._command_end,  # noqa: SLF001
+    "FileChange": _Reader._patched,  # noqa: SLF001
+    "McpToolCall": _Reader._served,  # noqa: SLF001
+}
+
+
+def _is_code_mode(item: _Item) -> bool:
+    """Whether a call holds a program text that calls other tools."""
+    if _bare(item.name) not in {"exec", "code"}:
+        return False
+    if item.type == "custom_tool_call":
+        return True
+    given = inner_json(decoded(item.arguments))
+    return isinstance(given, Mapping) and any(key in given for key in ("source", "code", "script"))
 
 
 def _read_children(main: _Reader, delegations: Delegations) -> None:

@@ -95,7 +95,7 @@ class _Assembly:
         for step in thread.steps:
             step.file = thread.file
             child = self._child_of(thread, step) if step.purpose == "delegate" else None
-            if child is not None and depth < _MAX_DEPTH:
+            if child is not None and child.last_line and depth < _MAX_DEPTH:
                 self._children[step.number] = child.name
                 taken_ms = self._walk(child, depth + 1)
             else:

@@ -1,5 +1,6 @@
 """Which files a call selected, by its input and its result; and how it ended."""
 
+import re
 from collections.abc import Iterator
 
 from wayproof.capture import results
@@ -8,7 +9,7 @@ from wayproof.capture.route.records import TIERS, Selection
 from wayproof.capture.session import Named, Outcome, Result
 from wayproof.capture.shell import Reading
 from wayproof.capture.shell.commands import LISTERS, SEARCHERS, git_words, unwrapped
-from wayproof.capture.tools import named_files
+from wayproof.capture.tools import folder_asked, named_files
 
 __all__ = ["may_list", "operands", "selected", "settled"]
 
@@ -31,19 +32,40 @@ def _named(call: ReadCall, event: Result, wanted: int) -> Iterator[tuple[Named, 
         for named in event.files:
             yield named, folders
     elif tool.purpose == "read":
-        tier = "listed" if _is_listing(event) else "read"
-        for named in named_files(call.arguments):
-            yield Named(tier, named.path, named.lines), folders
-    elif tool.purpose in {"matched", "listed"} and wanted >= TIERS[tool.purpose]:
-        text = results.body_text(event.body)
-        for named in (
-            results.matched_paths(text, call.arguments)
-            if tool.purpose == "matched"
-            else _listing(text)
-        ):
+        for named in _read(call, event):
             yield named, folders
+    elif tool.purpose in {"matched", "listed"} and wanted >= TIERS[tool.purpose]:
+        yield from _found(call, results.body_text(event.body))
     elif call.reading is not None:
         yield from _from_shell(call, call.reading, event, wanted)
+
+
+def _read(call: ReadCall, event: Result) -> Iterator[Named]:
+    """Yield what a reading tool was asked for; of several files, those that it printed."""
+    asked = list(named_files(call.arguments))
+    if call.tool.name == "readmanyfiles":
+        for path in results.shown_files(results.body_text(event.body)):
+            # A name as it was asked for is relative to a folder that the log may not name.
+            same = (one.path for one in asked if _ends_with(path, one.path))
+            yield Named("read", next(same, path))
+        if results.body_has(event.body, ("--- ",)):
+            return
+    tier = "listed" if _is_listing(event) else "read"
+    for named in asked:
+        yield Named(tier, named.path, named.lines)
+
+
+def _found(call: ReadCall, text: str) -> Iterator[tuple[Named, _Folders]]:
+    """Yield what a search or a listing names, relative to the folder that it was asked about."""
+    folders = call.folders
+    if call.tool.purpose == "matched":
+        for named in results.matched_paths(text, call.arguments):
+            yield named, folders
+        return
+    asked = folder_asked(call.arguments)
+    for named in _listing(text):
+        inside = asked is not None and not _is_below(named.path, asked)
+        yield named, (*folders, asked) if inside else folders
 
 
 def _from_shell(
@@ -74,13 +96,34 @@ def _from_shell(
         yield named, (*folders, first.folder, inner)
 
 
+def _ends_with(path: str, name: str) -> bool:
+    plain = path.replace("\\", "/")
+    return plain == name or plain.endswith("/" + name.replace("\\", "/").removeprefix("./"))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether a listed name begins with the folder that was asked about."""
+    start = folder.replace("\\", "/").removeprefix("./").rstrip("/")
+    plain = path.replace("\\", "/").removeprefix("./")
+    return start in {"", "."} or plain == start or plain.startswith(f"{start}/")
+
+
+_SIZED = re.compile(r"^(.+?)\s+\([\d.,]+ ?(?:bytes?|[KMG]i?B?|B)\)$")
+_FOLDER_LINE = re.compile(
+    r"^\[?DIR\]? |^\[DIR\]|^Directory listing for |^d[rwx-]{9}", re.IGNORECASE
+)
+
+
 def _listing(text: str) -> Iterator[Named]:
     if "\n- " in f"\n{text.lstrip()}":
         yield from results.listed_paths(text)
         return
     for line in text.splitlines()[:20_000]:
-        if line.strip() and " " not in line.strip():
-            yield Named("listed", line.strip())
+        name = line.strip().removeprefix("[FILE] ")
+        sized = _SIZED.match(name)
+        name = sized[1] if sized else name
+        if name and " " not in name and not name.endswith("/") and not _FOLDER_LINE.match(line):
+            yield Named("listed", name)
 
 
 def _is_listing(event: Result) -> bool:
