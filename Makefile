@@ -21,7 +21,10 @@ demo: $(VENV)/.installed
 	$(BIN)/wayproof fitness export-cases --input $(CASES) --out demo/cases
 	$(BIN)/wayproof fitness score --tasks demo/cases/tasks.jsonl --packets demo/cases/packets.jsonl --out demo/fitness
 	$(BIN)/wayproof recovery run --out demo/recovery
+	$(BIN)/wayproof verify demo/recovery
 	$(BIN)/wayproof report demo/fitness demo/recovery --out demo/report
+	@echo
+	@echo "Both halves on one page; open it in a browser: demo/report/index.html"
 
 test: $(VENV)/.installed lint types
 	$(BIN)/python tools/docs.py --check

@@ -31,7 +31,8 @@ def _named(path: Path) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    for folder in ("docs", "packaging"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
 
 

@@ -24,9 +24,11 @@ from tools.pages import (
     decisions,
     failure_kinds,
     index,
+    python_names,
     rooms,
     schemas,
     site,
+    wheel,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +43,7 @@ def pages(root: Path) -> dict[str, str]:
         **{f"commands/{name}.md": body for name, body in commands.bodies().items()},
         "schemas.md": schemas.body(),
         "failure-kinds.md": failure_kinds.body(),
+        "python.md": python_names.body(),
         "rooms.md": rooms.body(_rooms()),
     }
     bodies = {f"{FOLDER}/reference/{name}": body for name, body in reference.items()}
@@ -53,8 +56,12 @@ def pages(root: Path) -> dict[str, str]:
 
 
 def files(root: Path) -> dict[str, str]:
-    """Return every generated file: the pages, and the drawing of the rooms."""
-    return {**pages(root), f"{FOLDER}/images/rooms.svg": rooms.drawing(_rooms())}
+    """Return every generated file: the pages, the rooms' drawing, the wheel's description."""
+    return {
+        **pages(root),
+        f"{FOLDER}/images/rooms.svg": rooms.drawing(_rooms()),
+        "packaging/description.md": wheel.description(ROOT / "README.md"),
+    }
 
 
 @functools.cache

@@ -23,6 +23,12 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "result": ("wayproof.evidence.fitness_records", "TaskResult"),
     "sufficiency-debt": ("wayproof.evidence.fitness_records", "SufficiencyDebt"),
     "latency-debt": ("wayproof.evidence.fitness_records", "LatencyDebt"),
+    "suite-header": ("wayproof.evidence.recovery_records", "SuiteHeader"),
+    "grid": ("wayproof.evidence.recovery_records", "GridRecord"),
+    "trace": ("wayproof.evidence.recovery_records", "Trace"),
+    "trial-result": ("wayproof.evidence.recovery_records", "Result"),
+    "recovery-summary": ("wayproof.recovery.summary", "Summary"),
+    "suite-summary": ("wayproof.evidence.fitness_summary", "SuiteRecord"),
     "agent-protocol": ("wayproof.recovery.agents.messages", "AgentProtocol"),
     "manifest": ("wayproof.bundles.manifest", "Manifest"),
 }

@@ -46,7 +46,8 @@ def test_the_contracts_circle_is_drawn_as_an_exception() -> None:
 
 def test_a_stale_drawing_is_found(tmp_path: Path) -> None:
     """`make test` refuses a drawing that shows other imports than the source has."""
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    for folder in ("docs", "packaging"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     picture = tmp_path / "docs/images/rooms.svg"
     picture.write_text(picture.read_text("utf-8").replace("fitness", "fitnes"), "utf-8")
     assert docs.faults(tmp_path) == ["stale: docs/images/rooms.svg"]

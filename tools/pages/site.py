@@ -60,6 +60,7 @@ SECTIONS = (
         "Learn by doing, from the first command on.",
         (
             Page("tutorial", "How do I score the shipped cases, and then my own?"),
+            Page("python", "How do I score, run and verify from a script or a notebook?"),
             Page(
                 "capture/from-logs-to-scores",
                 "How do I make packets from the sessions I have?",

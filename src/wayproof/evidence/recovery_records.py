@@ -109,6 +109,8 @@ class ScenarioRecord(Record, frozen=True):
         The action that is proposed after the prefix and must be rejected.
     prefix_length
         How many moves of the reference path are made before it.
+    scenario_id
+        Its name, once a suite.
     """
 
     budget: Budget
@@ -123,6 +125,8 @@ class GridRecord(Record, frozen=True):
 
     Attributes
     ----------
+    grid_id
+        Its name, once a suite.
     potentials
         Per cell the optimal cost from there to the target; null for a blocked cell and
         for one from which the target can't be reached.
@@ -130,6 +134,10 @@ class GridRecord(Record, frozen=True):
         The cells of one optimal path, start and target included.
     rows
         One string a row: ``#`` is blocked, ``1`` … ``9`` the cost of entering.
+    scenarios
+        Three: one for each failure kind.
+    start, target
+        Two free cells, [row, column] from 0.
     """
 
     grid_id: Identifier
@@ -142,7 +150,17 @@ class GridRecord(Record, frozen=True):
 
 
 class GeneratorRecord(Record, frozen=True):
-    """How the suite was made; enough to make the same bytes again."""
+    """How the suite was made; enough to make the same bytes again.
+
+    Attributes
+    ----------
+    name
+        The generator's name.
+    parameters
+        What it was told, by name.
+    seed
+        The suite's seed.
+    """
 
     name: str
     parameters: dict[str, Integer]
@@ -150,7 +168,17 @@ class GeneratorRecord(Record, frozen=True):
 
 
 class SuiteHeader(Record, frozen=True):
-    """The first line of ``suite.jsonl``."""
+    """The first line of ``suite.jsonl``.
+
+    Attributes
+    ----------
+    generator
+        How the suite was made.
+    schema_version
+        Form of the suite file.
+    suite_id
+        The suite's name; an official one stands for exact bytes.
+    """
 
     generator: GeneratorRecord
     schema_version: str
@@ -162,6 +190,10 @@ class Step(Record, frozen=True, gc=False):
 
     Attributes
     ----------
+    accepted
+        Whether the action was carried out.
+    action
+        What was proposed.
     phase
         ``prefix`` (reference moves), ``injected`` (the rejected action), ``policy``.
     position
@@ -199,7 +231,15 @@ class AgentRecord(Record, frozen=True):
 
 
 class Trace(Record, frozen=True):
-    """Every step of one trial: a line of ``traces.jsonl``."""
+    """Every step of one trial: a line of ``traces.jsonl``.
+
+    Attributes
+    ----------
+    policy, policy_seed, scenario_id
+        Whose trial it is.
+    steps
+        Prefix, injected action, and the policy's proposals, in order.
+    """
 
     policy: Identifier
     policy_seed: Integer
@@ -208,7 +248,29 @@ class Trace(Record, frozen=True):
 
 
 class Checks(Record, frozen=True):
-    """The verifier's checks: true, false, or null after the first failure."""
+    """The verifier's checks: true, false, or null after the first failure.
+
+    Attributes
+    ----------
+    prefix_valid
+        Every move of the prefix was accepted.
+    injection_rejected
+        The injected action was rejected with the scenario's kind.
+    state_unchanged
+        No rejection moved the agent or cost anything.
+    transitions_valid
+        Every step follows from the rules.
+    within_budget
+        No more proposals than allowed.
+    finished_at_target
+        The episode ended on the target.
+    optimum_certified
+        The grid's potentials certify the optimal cost.
+    cost_exact
+        The final cost is the optimal one.
+    replay_identical
+        A fresh world gives the same steps.
+    """
 
     cost_exact: bool | None
     finished_at_target: bool | None
@@ -230,12 +292,32 @@ class Result(Record, frozen=True):
         The policy's accepted moves; prefix and finish are not among them.
     agent_outcome
         ``ok``, or what went wrong with an outside agent itself.
+    budget, prefix_length, injected_action
+        The scenario's own.
+    checks
+        What the referee found.
     completed
         Finished on the target, with every earlier check true.
+    evidence_class
+        ``reference_control`` or ``client_agent``.
     excess_cost
         ``final_cost`` - ``optimal_cost``; null unless completed.
+    failure_kind
+        The scenario's: why its injected action must be rejected.
+    final_cost, final_position
+        What was spent, prefix included, and where the agent stood, after the last step.
     first_accepted_proposal
         Index from 0 of the policy's first accepted proposal; null when none was.
+    first_failed_check
+        The first check that is false; null when none is.
+    optimal_cost
+        The certified cost of an optimal path from start to target.
+    policy, policy_seed, grid_id, scenario_id, suite_id
+        Whose trial it is, and of what.
+    proposals, rejected_proposals
+        How many actions the policy proposed, and how many of them were rejected.
+    rejection
+        Why the injected action was rejected; null when it was not.
     repeated_rejected_action
         How many of the policy's proposals were the injected action again.
     trace_sha256

@@ -45,7 +45,15 @@ _Ppm = Annotated[int, msgspec.Meta(ge=0, le=MILLION)]
 
 
 class IntervalRecord(Record, frozen=True):
-    """A 95 % interval over grids for a share of cells, in parts per million."""
+    """A 95 % interval over grids for a share of cells, in parts per million.
+
+    Attributes
+    ----------
+    high_ppm, low_ppm
+        Its ends.
+    method
+        ``bootstrap``, or ``agreement`` where all grids agree.
+    """
 
     high_ppm: _Ppm
     low_ppm: _Ppm
@@ -59,6 +67,10 @@ class Stratum(Record, frozen=True):
     ----------
     cells
         Scenario x policy seed.
+    completed, verified
+        How many cells were completed, and how many are verified recoveries.
+    completed_interval, verified_interval
+        Of both shares.
     failure_kind
         Null when all kinds are counted together.
     first_failed_checks
@@ -78,7 +90,19 @@ class Stratum(Record, frozen=True):
 
 
 class PolicySummary(Record, frozen=True):
-    """One policy's counts, in all and by failure kind."""
+    """One policy's counts, in all and by failure kind.
+
+    Attributes
+    ----------
+    agent_outcomes
+        How many of its trials came to which end.
+    by_failure_kind, total
+        Its counts, by kind and over all.
+    evidence_class
+        ``reference_control`` or ``client_agent``.
+    policy
+        Its name.
+    """
 
     agent_outcomes: dict[str, Count]
     by_failure_kind: tuple[Stratum, ...]
@@ -88,7 +112,15 @@ class PolicySummary(Record, frozen=True):
 
 
 class PublishedRecord(Record, frozen=True):
-    """A published reference count, shown beside ours; their grids aren't public."""
+    """A published reference count, shown beside ours; their grids aren't public.
+
+    Attributes
+    ----------
+    cells, completed, verified
+        The published counts.
+    policy
+        The control that they are of.
+    """
 
     cells: Count
     completed: Count
@@ -97,7 +129,29 @@ class PublishedRecord(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """``summary.json``."""
+    """``summary.json`` of a recovery bundle: it follows from the results alone.
+
+    Attributes
+    ----------
+    grids, scenarios, trials
+        How many there are; grids are the independent units.
+    independence, intervals
+        What may be taken for independent, and how intervals are made.
+    limits
+        What a result doesn't show.
+    policies
+        The counts of each policy.
+    policy_seeds
+        Each scenario was run once with each.
+    published
+        The published reference counts; empty for other suites.
+    results_sha256
+        SHA-256 of ``results.jsonl``.
+    schema_version
+        Form of the summary.
+    suite_id
+        The suite.
+    """
 
     grids: Count
     independence: str
