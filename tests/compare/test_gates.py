@@ -1,0 +1,233 @@
+"""Gates on a comparison, tasks that must pass, and where their defaults come from."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from compare_bundles import MakeBundle, packets_of, tasks_of
+from conftest import RunWayproof
+from wayproof.compare import CompareRequest, compare_bundles
+from wayproof.errors import InputError
+from wayproof.evidence.comparison_records import Comparison
+from wayproof.gates.comparison import ComparisonGates, comparison_gates, parse_drop
+from wayproof.gates.must_pass import must_pass_gates, read_passed
+
+
+@pytest.fixture
+def comparison(make_bundle: MakeBundle) -> Comparison:
+    """Twenty tasks, of which one got worse."""
+    tasks = tasks_of(20, families=20)
+    packets = packets_of(tasks)
+    base = make_bundle("base", tasks, packets)
+    packets[7]["selected_artifacts"] = ["a7"]
+    found = compare_bundles(base, make_bundle("new", tasks, packets), CompareRequest())
+    assert isinstance(found, Comparison)
+    return found
+
+
+def _states(comparison: Comparison, *drops: str, fail_on: tuple[str, ...] = ()) -> list[str]:
+    gates = ComparisonGates(fail_on=fail_on, max_drop=tuple(map(parse_drop, drops)))
+    return [line.state for line in comparison_gates(comparison, gates)]
+
+
+def _with_interval(comparison: Comparison, low: float, high: float) -> Comparison:
+    rows = [
+        msgspec.structs.replace(row, low=low, high=high) if row.name == "recall" else row
+        for row in comparison.measures
+    ]
+    return msgspec.structs.replace(comparison, measures=rows)
+
+
+def test_new_debts_fail(comparison: Comparison) -> None:
+    """One new sufficiency debt fails; no new latency debt passes; how much is measured is told."""
+    gates = ComparisonGates(fail_on=("new-sufficiency-debt", "new-latency-debt"))
+    first, second = comparison_gates(comparison, gates)
+    assert (first.state, first.value) == ("fail", 1)
+    assert first.line == (
+        "gate FAIL: fail-on new-sufficiency-debt: 1 new, 20 measured, 0 not (bound: no new debt)"
+    )
+    assert second.state == "pass"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "state"),
+    [
+        (-0.05, -0.0201, "fail"),
+        (-0.05, -0.02, "undecided"),
+        (-0.0201, 0.1, "undecided"),
+        (-0.02, 0.1, "pass"),
+        (0.01, 0.1, "pass"),
+    ],
+)
+def test_three_states_of_a_drop(
+    comparison: Comparison, low: float, high: float, state: str
+) -> None:
+    """Wholly beyond the bound fails, wholly within passes, anything else is undecided."""
+    assert _states(_with_interval(comparison, low, high), "recall=0.02") == [state]
+
+
+def test_an_undecided_gate_says_what_it_could_have_shown(comparison: Comparison) -> None:
+    """Its line names the detectable difference, and what it counts as."""
+    gates = ComparisonGates(max_drop=(parse_drop("recall=0.001"),), undecided="fail")
+    (line,) = comparison_gates(comparison, gates)
+    assert line.state == "undecided"
+    assert line.line.startswith("gate undecided (counts as fail): max-drop recall: -0.0250 [")
+    assert "would have shown" in line.line
+
+
+def test_a_drop_without_pairs_fails(comparison: Comparison) -> None:
+    """No usable pair is no pass; a measure that wasn't compared is refused by name."""
+    (line,) = comparison_gates(comparison, ComparisonGates(max_drop=(parse_drop("scent=0.1"),)))
+    assert line.state == "fail"
+    with pytest.raises(InputError, match="not compared"):
+        _states(comparison, "nDCG@10=0.1")
+
+
+def test_lost_measurements_leave_latency_undecided(make_bundle: MakeBundle) -> None:
+    """Times that only the base has: neither the quantile nor new debts can be told."""
+    tasks = tasks_of(12, families=12)
+    packets = packets_of(tasks)
+    base = make_bundle("base", tasks, packets)
+    for packet in packets[:2]:
+        del packet["wall_ms"]
+    found = compare_bundles(base, make_bundle("new", tasks, packets))
+    assert isinstance(found, Comparison)
+    names = ("new-latency-debt",)
+    assert _states(found, "censored_p95=10", fail_on=names) == ["undecided", "undecided"]
+    found = compare_bundles(base, make_bundle("none", tasks, packets_of(tasks, wall_ms=None)))
+    assert isinstance(found, Comparison)
+    assert _states(found, "censored_p95=10", fail_on=names) == ["fail", "fail"]
+
+
+@pytest.mark.parametrize(
+    "text", ["recall", "=0.1", "recall=", "recall=-1", "recall=x", "recall=1/0"]
+)
+def test_bounds_are_read_strictly(text: str) -> None:
+    """A measure, an equals sign, and a number from 0."""
+    with pytest.raises(InputError):
+        parse_drop(text)
+
+
+def test_must_pass(make_bundle: MakeBundle, tmp_path: Path) -> None:
+    """By pattern or by a file of ids; absent and vacuous ones are no pass."""
+    tasks = [*tasks_of(12), {"task_id": "nothing", "expected_artifacts": []}]
+    packets = packets_of(tasks[:12])
+    packets[3]["selected_artifacts"] = []
+    packets.append({"task_id": "nothing", "selected_artifacts": ["x"]})
+    results = make_bundle("one", tasks, packets) / "results.jsonl"
+    ids = tmp_path / "ids.txt"
+    ids.write_text("t001\nt002\n\n", "utf-8")
+    bad = tmp_path / "bad.txt"
+    bad.write_text("t001\ngone\n", "utf-8")
+    wanted = ["t00[0-2]", "t0*", str(ids), str(bad), "noth*", "zzz*"]
+    lines = must_pass_gates(wanted, read_passed(results))
+    assert [line.state for line in lines] == ["pass", "fail", "pass", "fail", "fail", "fail"]
+    assert "t003 (missing_id)" in lines[1].line
+    assert "gone (no result)" in lines[3].line
+    assert "nothing (vacuous)" in lines[4].line
+    assert "covers no task" in lines[5].line
+
+
+def _files(make_bundle: MakeBundle, worse: int) -> tuple[Path, Path]:
+    tasks = tasks_of(20, families=20)
+    packets = packets_of(tasks)
+    base = make_bundle("base", tasks, packets)
+    for packet in packets[:worse]:
+        packet["selected_artifacts"] = []
+    return base, make_bundle("new", tasks, packets)
+
+
+def test_the_command_gates(make_bundle: MakeBundle, wayproof: RunWayproof) -> None:
+    """Identical bundles pass every gate; one task worse leaves with 1, one line a gate."""
+    base, new = _files(make_bundle, 1)
+    gates = [
+        *("--fail-on", "new-sufficiency-debt,new-latency-debt", "--max-drop", "recall=0.02"),
+        *("--max-drop", "censored_p95=0", "--min-sufficient", "90%", "--must-pass", "t01*"),
+        *("--max-debts", "latency=0", "--undecided", "fail"),
+    ]
+    same = wayproof("compare", base, base, *gates)
+    assert (same.status, same.out.count("gate pass: ")) == (0, 7)
+    ran = wayproof("compare", base, new, "--fail-on", "new-sufficiency-debt")
+    assert ran.status == 1
+    assert "+1 new −0 paid" in ran.out
+    assert "gate FAIL: fail-on new-sufficiency-debt: 1 new" in ran.out
+    undecided = wayproof("compare", base, new, "--max-drop", "recall=0.01")
+    assert undecided.status == 0
+    assert "gate undecided (counts as pass)" in undecided.out
+    assert wayproof("compare", base, new, "--max-drop", "recall=0.01", *gates[-2:]).status == 1
+
+
+def test_settings_are_found_upward_and_the_command_line_wins(
+    make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path
+) -> None:
+    """Defaults with their origin said; an option on the command line replaces them."""
+    base, new = _files(make_bundle, 3)
+    (tmp_path / "wayproof.toml").write_text(
+        '[gates]\nmin-sufficient = "100%"\nmax-drop = {recall = 0.5}\nundecided = "fail"\n'
+        '[measures]\nnames = ["recall", "RR"]\ncluster = "task"\n',
+        "utf-8",
+    )
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    ran = wayproof("compare", base, new, cwd=deep)
+    assert ran.status == 1
+    assert f"from {tmp_path / 'wayproof.toml'}" in ran.err
+    assert "gate FAIL: min-sufficient" in ran.out
+    assert "gate pass: max-drop recall" in ran.out
+    assert "RR" in ran.out
+    assert wayproof("compare", base, new, "--min-sufficient", "50%", cwd=deep).status == 0
+    assert "gate" not in wayproof("compare", base, new, "--no-config", cwd=deep).out
+    other = tmp_path / "other.toml"
+    other.write_text('[gates]\nmust-pass = "t01*"\n', "utf-8")
+    ran = wayproof("compare", base, new, "--config", other, cwd=deep)
+    assert ran.out.rstrip().splitlines()[-1].startswith("gate pass: must-pass t01*")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[gate]\n", "not a table of settings"),
+        ("[gates]\nmin-suficient = '1'\n", "not a setting"),
+        ("[gates]\nmin-sufficient = 1\n", "not a value"),
+        ("[gates]\nmax-drop = ['x']\n", "not a value"),
+        ("[gates]\nundecided = 'maybe'\n", "not an outcome"),
+        ("gates = 3\n", "not a table"),
+        ("[gates\n", "not TOML"),
+    ],
+)
+def test_settings_are_read_strictly(
+    make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path, text: str, said: str
+) -> None:
+    """A misspelt key or a wrong type never leaves a gate out silently."""
+    tasks = tasks_of(6)
+    base = make_bundle("base", tasks, packets_of(tasks))
+    (tmp_path / "wayproof.toml").write_text(text, "utf-8")
+    ran = wayproof("compare", base, base, cwd=tmp_path)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_score_takes_measures_gates_and_formats(
+    wayproof: RunWayproof, make_bundle: MakeBundle, tmp_path: Path
+) -> None:
+    """Without a bundle of its own, several forms at once, and the gate's status."""
+    tasks = tasks_of(6)
+    packets = packets_of(tasks)
+    packets[0]["selected_artifacts"] = []
+    make_bundle("one", tasks, packets)
+    inputs = tmp_path / "one-inputs"
+    ran = wayproof(
+        *("fitness", "score", "--tasks", inputs / "tasks.jsonl"),
+        *("--packets", inputs / "packets.jsonl", "--measures", "RR R@2", "--must-pass", "t*"),
+        *("--format", "json", "--format", "csv=rows.csv", "--format", "markdown=page.md"),
+        cwd=tmp_path,
+    )
+    assert ran.status == 1
+    document = json.loads(ran.out)
+    assert [one["name"] for one in document["measures"]] == ["RR", "R@2"]
+    assert document["measures"][0]["mean"] == pytest.approx(5 * 0.5 / 6)
+    assert "gate FAIL: must-pass t*: 5 of 6 tasks" in ran.err
+    assert len((tmp_path / "rows.csv").read_text("utf-8").splitlines()) == 7
+    assert "5 of 6 sufficient" in (tmp_path / "page.md").read_text("utf-8")

@@ -1,0 +1,120 @@
+"""Two bundles of verified recovery: the grids are the units."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from conftest import RunWayproof
+from wayproof.bundles.writer import BundleWriter
+from wayproof.canonical import canonical_bytes
+from wayproof.compare import CompareRequest, compare_bundles
+from wayproof.errors import InputError
+from wayproof.evidence.comparison_records import RecoveryComparison
+from wayproof.stats.exact_tests import exact_sign_flip, mcnemar
+
+GRIDS = 20
+
+
+def _trial(policy: str, grid: int, scenario: int, *, verified: bool, **more: Any) -> dict[str, Any]:
+    return {
+        "agent_outcome": "ok",
+        "completed": verified,
+        "grid_id": f"g{grid:02}",
+        "policy": policy,
+        "policy_seed": 0,
+        "scenario_id": f"g{grid:02}-s{scenario}",
+        "suite_id": "made-up",
+        "verified_recovery": verified,
+        **more,
+    }
+
+
+def _bundle(folder: Path, trials: list[dict[str, Any]], suite: str = "one") -> Path:
+    """Only what a comparison reads: nothing here was played."""
+    with BundleWriter(folder, kind="recovery") as bundle:
+        bundle.write("results.jsonl", b"".join(canonical_bytes(one) + b"\n" for one in trials))
+        bundle.write("suite.jsonl", canonical_bytes(suite) + b"\n")
+        bundle.write("summary.json", b"{}\n")
+        bundle.write("traces.jsonl", b"")
+        bundle.commit(inputs={}, settings={}, limits=[])
+    return folder
+
+
+def _policy(name: str, verified: int, *, lost: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+    """Three scenarios on each grid; the first ``verified`` grids are wholly verified."""
+    return [
+        _trial(name, grid, scenario, verified=grid < verified and grid not in lost)
+        for grid in range(GRIDS)
+        for scenario in range(3)
+    ]
+
+
+def _compare(base: Path, new: Path, **options: Any) -> RecoveryComparison:
+    found = compare_bundles(base, new, CompareRequest(**options))
+    assert isinstance(found, RecoveryComparison)
+    return found
+
+
+def test_grids_are_flipped_whole(tmp_path: Path) -> None:
+    """The exact sign-flip p of the grids' differences, and McNemar's over whole grids."""
+    base = _bundle(tmp_path / "base", _policy("walker", 5, lost=(1,)))
+    changed = _policy("walker", 12, lost=(2,))
+    changed[0]["verified_recovery"] = False  # one cell of grid 0
+    (row,) = _compare(base, _bundle(tmp_path / "new", changed)).policies
+    moved = [-1, 3, -3, *[3] * 7]
+    assert row.p == pytest.approx(float(exact_sign_flip(moved) or 0), rel=1e-5)
+    assert row.mcnemar_p == pytest.approx(float(mcnemar(2, 8)), rel=1e-5)
+    assert (row.gained_grids, row.lost_grids, row.better_grids, row.worse_grids) == (8, 2, 8, 2)
+    assert row.difference == pytest.approx(sum(moved) / 60)
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low <= row.difference <= row.high
+    assert len(row.discordant) == 1 + 3 + 3 + 21
+
+
+def test_one_policy_each_is_paired_whatever_the_names(tmp_path: Path) -> None:
+    """Two agents on one suite; outcomes other than ok are shown beside."""
+    base = _bundle(tmp_path / "base", _policy("mine-1", 3))
+    changed = _policy("mine-2", 19)
+    changed[-1]["agent_outcome"] = "crashed"
+    (row,) = _compare(base, _bundle(tmp_path / "new", changed)).policies
+    assert (row.base_policy, row.new_policy, row.verdict) == ("mine-1", "mine-2", "better")
+    assert row.new_outcomes == {"crashed": 1, "ok": 59}
+
+
+def test_other_suites_and_other_trials_are_refused(tmp_path: Path) -> None:
+    """By name; when asked, what both have is compared and the rest listed."""
+    base = _bundle(tmp_path / "base", _policy("walker", 5))
+    other = _bundle(tmp_path / "other", _policy("walker", 5), suite="two")
+    short = _bundle(tmp_path / "short", _policy("walker", 5)[:-1])
+    with pytest.raises(InputError, match="different suites"):
+        _compare(base, other)
+    with pytest.raises(InputError, match="1 trials only in base"):
+        _compare(base, short)
+    found = _compare(base, short, allow_different_suites=True)
+    assert found.only_base == ["walker/g19-s2/0"]
+    assert found.policies[0].cells == 59
+    assert not _compare(base, other, allow_different_suites=True).same_suite
+
+
+def test_the_controls_of_the_shipped_suite(tmp_path: Path, wayproof: RunWayproof) -> None:
+    """A run against itself: no trial changed, three policies, and gates pass."""
+    run = tmp_path / "run"
+    assert wayproof("recovery", "run", "--out", run).status == 0
+    ran = wayproof("compare", run, run, "--max-drop", "verified=0")
+    assert ran.status == 0
+    assert ran.out.count("no task changed (no trial changed)") == 3
+    assert ran.out.count("gate pass: max-drop verified") == 3
+    document = json.loads(wayproof("compare", run, run, "--format", "json").out)
+    assert document == json.loads(msgspec.json.encode(compare_bundles(run, run)))
+
+
+def test_kinds_are_not_mixed(tmp_path: Path, wayproof: RunWayproof) -> None:
+    """Debts and trends belong to navigation fitness."""
+    base = _bundle(tmp_path / "base", _policy("walker", 5))
+    assert wayproof("compare", base, base, base).status == 2
+    ran = wayproof("compare", base, base, "--fail-on", "new-latency-debt")
+    assert (ran.status, ran.out) == (2, "")
