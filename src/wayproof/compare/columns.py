@@ -11,7 +11,7 @@ import msgspec
 from wayproof.compare.units import Clusters
 from wayproof.evidence.comparison_records import MeasureChange, Verdict
 from wayproof.measures.rows import Row
-from wayproof.measures.values import Asked, passes, wall_ms_of
+from wayproof.measures.values import Asked, Attempts, passes, wall_ms_of
 from wayproof.stats.censored import Ends, quantile_difference_ends, quantile_of
 from wayproof.stats.exact_tests import holm
 from wayproof.stats.numeric import EXTRA, has_numeric
@@ -33,6 +33,8 @@ __all__ = ["Column", "compared_measures", "judge", "rounded"]
 
 _MOST_COMMON_ATTEMPTS = 1 << 20
 _DIGITS = 12
+_TOP = 2.0**52
+"""Where a censored time stands when pairs are counted as better or worse, in milliseconds."""
 
 
 class Column:
@@ -44,16 +46,19 @@ class Column:
         self.base = array("d")
         self.new = array("d")
         self.counts: list[array[int]] = [array("q") for _ in range(4)]
+        self.moved: array[int] = array("q")
         self.left_out = 0
         self.lost = 0
 
-    def add(self, place: int, before: Sequence[Row], after: Sequence[Row]) -> None:
+    def add(self, place: int, before: Attempts, after: Attempts) -> None:
         """Take one task that both sides have."""
         if self.asked.kind == "share":
-            self._add_share(place, before, after)
+            self._add_share(place, before.rows, after.rows)
             return
-        value_of = wall_ms_of if self.asked.kind == "quantile" else self.asked.value
-        was, now = value_of(before), value_of(after)
+        if self.asked.kind == "quantile":
+            was, now = wall_ms_of(before.rows), wall_ms_of(after.rows)
+        else:
+            was, now = self.asked.value(before), self.asked.value(after)
         if was is None or now is None:
             self.left_out += 1
             self.lost += was is not None
@@ -77,13 +82,18 @@ class Column:
         self.places.append(place)
         self.base.append(was)
         self.new.append(now)
+        if self.asked.kind == "quantile":
+            # Microseconds; a censored time stands at the top.
+            self.moved.append(round(1000 * (min(now, _TOP) - min(was, _TOP))))
+        else:
+            self.moved.append(in_units(now) - in_units(was))
 
     def paired(self, clusters: Clusters) -> Paired:
         """Add the differences up within clusters."""
         sums, sizes = [0] * clusters.cluster_count, [0] * clusters.cluster_count
-        for place, was, now in zip(self.places, self.base, self.new, strict=True):
+        for place, moved in zip(self.places, self.moved, strict=True):
             code = clusters.codes[place]
-            sums[code] += in_units(now) - in_units(was)
+            sums[code] += moved
             sizes[code] += 1
         return Paired(sums, sizes)
 
@@ -172,20 +182,19 @@ def _test(column: Column, clusters: Clusters) -> _Test:
 
 
 def _row(column: Column) -> MeasureChange:
-    base, new = column.base, column.new
-    moved = [in_units(after) - in_units(before) for before, after in _finite(base, new)]
     is_time = column.asked.kind == "quantile"
-    signs = [one < 0 for one in moved if one] if is_time else [one > 0 for one in moved if one]
+    rises = sum(one > 0 for one in column.moved)
+    falls = sum(one < 0 for one in column.moved)
     return MeasureChange(
         base=None,
         base_censored=False,
-        better=sum(signs),
+        better=falls if is_time else rises,
         clusters=0,
         detectable=None,
         difference=None,
         direction="lower" if is_time else "higher",
         effective=0.0,
-        equal=len(moved) - len(signs),
+        equal=len(column.moved) - rises - falls,
         high=None,
         high_beyond=None,
         high_censored=None,
@@ -206,14 +215,8 @@ def _row(column: Column) -> MeasureChange:
         pairs=len(column.places),
         verdict="unmeasured",
         why="",
-        worse=len(signs) - sum(signs),
+        worse=rises if is_time else falls,
     )
-
-
-def _finite(base: Sequence[float], new: Sequence[float]) -> Any:
-    """Pair the values, a censored time standing at the top of all."""
-    top = 2.0**43  # milliseconds: above every time that a result can hold and be compared
-    return zip((min(one, top) for one in base), (min(one, top) for one in new), strict=True)
 
 
 def _mean_row(

@@ -21,7 +21,7 @@ from wayproof.evidence.comparison_records import (
 )
 from wayproof.evidence.fitness_names import BUNDLE_KIND
 from wayproof.measures.rows import Row
-from wayproof.measures.values import DEFAULT_MEASURES, asked_measures
+from wayproof.measures.values import DEFAULT_MEASURES, Attempts, asked_measures
 from wayproof.stats.numeric import EXTRA, has_numeric
 from wayproof.stats.paired import ALPHA, DRAWS, POWER, resamples_for
 from wayproof.text import quoted
@@ -100,11 +100,20 @@ class _Collector:
         elif was != now:
             self.other_digest.append(before.task_id)
         self.grouping.add(before.rows[0])
+        was_all, now_all = Attempts(before.rows), Attempts(after.rows)
         for column in self.columns:
-            column.add(self.compared, before.rows, after.rows)
+            column.add(self.compared, was_all, now_all)
         self.compared += 1
 
     def _add_results(self, before: TaskRows | None, after: TaskRows | None) -> None:
+        if before is not None and after is not None:
+            first, second = before.rows[0], after.rows[0]
+            if len(before.rows) == len(after.rows) == 1 and first.attempt == second.attempt:
+                # Nearly all tasks: one result a side.
+                if self.ledger.add(first, second, first.attempt, numbered=False):
+                    lines = (before.lines[0], after.lines[0])
+                    self.changed.append((before.task_id, first.attempt, *lines))
+                return
         was, now = _by_attempt(before), _by_attempt(after)
         numbered = max(len(was), len(now)) > 1
         any_task = before if before is not None else after

@@ -94,10 +94,9 @@ class _Counts:
         )
 
 
-def _is_measured(axis: str, row: Row | None) -> bool:
-    if row is None:
-        return False
-    return row.latency_status != "unmeasured" if axis == LATENCY else row.state != "vacuous"
+def _states(row: Row | None) -> tuple[str | None, str | None]:
+    """Return how a result reads on either axis."""
+    return (None, None) if row is None else (row.state, row.latency_status)
 
 
 class _Pair(NamedTuple):
@@ -126,11 +125,11 @@ class Ledger:
         """Add one task and attempt; one side may be missing. Tell whether anything changed."""
         pair = _Pair(before, after, attempt, numbered)
         changed = False
-        for name, counts in self._axes.items():
-            counts.count(*(_is_measured(name, row) for row in (before, after)))
-        if before is not None and after is not None:
-            changed = self._flip(SUFFICIENCY, pair, before.state, after.state)
-            changed |= self._flip(LATENCY, pair, before.latency_status, after.latency_status)
+        was_states, now_states = _states(before), _states(after)
+        for axis, was, now in zip(self._axes, was_states, now_states, strict=True):
+            self._axes[axis].count(was not in _UNKNOWN, now not in _UNKNOWN)
+            if was is not None and now is not None:
+                changed |= self._flip(axis, pair, was, now)
         for queue, debt_of in ((SUFFICIENCY, sufficiency_debt), (LATENCY, latency_debt)):
             was, now = debt_of(before), debt_of(after)
             if was is not None or now is not None:
@@ -202,7 +201,7 @@ def _queue(name: str, debts: Sequence[DebtChange]) -> DebtQueue:
 
 
 _BAD = frozenset({*FAILURE_KINDS, *_DEBT_STATUSES})
-_UNKNOWN = frozenset({"vacuous", "unmeasured"})
+_UNKNOWN = frozenset({"vacuous", "unmeasured", None})
 
 
 def _change(was: str, now: str) -> Change:

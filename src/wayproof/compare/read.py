@@ -6,19 +6,22 @@ from typing import Any, NamedTuple, Self, cast
 
 import msgspec
 
-from wayproof.bundles.reader import Bundle, LineFile, decoded_line, read_record
+from wayproof.bundles.reader import Bundle, read_record
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import ComparedBundle
 from wayproof.evidence.fitness_names import RESULTS_NAME, SUMMARY_NAME
 from wayproof.evidence.fitness_records import TaskResult
+from wayproof.lines import MAX_LINE_BYTES
 from wayproof.measures.rows import Row, is_vacuous
 from wayproof.text import quoted
 
 __all__ = ["Side", "TaskRows", "open_side"]
 
+_MOST_BYTES = MAX_LINE_BYTES + 1
+
 
 class TaskRows(NamedTuple):
-    """All results of one task, by attempt, with their line numbers from 0."""
+    """All results of one task, by attempt, and where their lines start."""
 
     task_id: str
     rows: list[Row]
@@ -31,20 +34,38 @@ class Side:
     def __init__(self, bundle: Bundle, cluster: str | None) -> None:
         self.bundle = bundle
         self._decoder = msgspec.json.Decoder(_row_type(cluster))
-        self._lines = LineFile(bundle.folder / RESULTS_NAME)
+        self._path = bundle.folder / RESULTS_NAME
+        # Read through once, and not mapped: a large bundle stays out of memory.
+        self._file = self._path.open("rb")
         self.task_count = self.result_count = self.vacuous_count = 0
         self.missing_count = 0
 
     def __enter__(self) -> Self:
-        self._lines.__enter__()
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._lines.__exit__(*exception)
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
-    def line(self, number: int) -> bytes:
-        """Return a result's line as it stands."""
-        return self._lines.line(number)
+    def line(self, offset: int) -> bytes:
+        """Return the line that starts at ``offset``, as it stands."""
+        self._file.seek(offset)
+        return self._file.readline().rstrip(b"\n")
+
+    def _rows(self) -> Iterator[tuple[int, int, Row]]:
+        """Yield each result with its line number, from 1, and where its line starts."""
+        decode = self._decoder.decode
+        at = 0
+        for number, line in enumerate(iter(lambda: self._file.readline(_MOST_BYTES), b""), 1):
+            if not line.endswith(b"\n"):
+                raise InputError("line is cut off or too long", file=str(self._path), line=number)
+            try:
+                row = decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise InputError(
+                    "not a result", file=str(self._path), line=number, found=str(error)
+                ) from None
+            yield number, at, row
+            at += len(line)
 
     def tasks(self) -> Iterator[TaskRows]:
         """Yield the tasks in order of their ids.
@@ -55,8 +76,7 @@ class Side:
             When a line is no result, or the results are not in order.
         """
         task: TaskRows | None = None
-        for number, line in enumerate(self._lines):
-            row = decoded_line(self._lines, number, line, self._decoder)
+        for number, at, row in self._rows():
             self.result_count += 1
             self.vacuous_count += is_vacuous(row)
             self.missing_count += row.lacks_packet
@@ -64,14 +84,14 @@ class Side:
                 if row.attempt <= task.rows[-1].attempt:
                     raise self._out_of_order(number, row)
                 task.rows.append(row)
-                task.lines.append(number)
+                task.lines.append(at)
                 continue
             if task is not None:
                 if row.task_id < task.task_id:  # by code points, as UTF-8's bytes sort
                     raise self._out_of_order(number, row)
                 self.task_count += 1
                 yield task
-            task = TaskRows(row.task_id, [row], [number])
+            task = TaskRows(row.task_id, [row], [at])
         if task is not None:
             self.task_count += 1
             yield task
@@ -79,8 +99,8 @@ class Side:
     def _out_of_order(self, number: int, row: Row) -> InputError:
         return InputError(
             "results are not in order",
-            file=str(self._lines.path),
-            line=number + 1,
+            file=str(self._path),
+            line=number,
             field="task_id",
             expected="rising ids, and rising attempts within a task",
             found=f"{quoted(row.task_id)}, attempt {row.attempt}",

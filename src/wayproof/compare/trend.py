@@ -18,7 +18,7 @@ from wayproof.compare.read import open_side
 from wayproof.compare.request import CompareRequest
 from wayproof.evidence.comparison_records import OpenDebt, Trend, TrendStep
 from wayproof.measures.rows import Row
-from wayproof.measures.values import Asked, asked_measures, passes
+from wayproof.measures.values import Asked, Attempts, asked_measures, passes
 
 __all__ = ["trend_of"]
 
@@ -101,8 +101,9 @@ def _step(
                 numbered.add(task.task_id)
             task_passed, task_able = passes(task.rows)
             passed, able = passed + task_passed, able + task_able
+            attempts = Attempts(task.rows)
             for one in asked:
-                value = one.value(task.rows)
+                value = one.value(attempts)
                 if value is not None:
                     values[one.name].append(value)
             for row in task.rows:

@@ -10,7 +10,7 @@ import msgspec
 from wayproof.canonical import Record
 from wayproof.errors import InputError
 from wayproof.measures.rows import Row
-from wayproof.measures.values import Asked, asked_measures
+from wayproof.measures.values import Asked, Attempts, asked_measures
 
 __all__ = ["MeasureMean", "measure_means"]
 
@@ -58,11 +58,11 @@ def measure_means(
     values: list[list[float]] = [[] for _ in asked]
     task_count = missing = 0
     for _, group in groupby(_rows(results), key=lambda row: row.task_id):
-        rows = list(group)
+        attempts = Attempts(list(group))
         task_count += 1
-        missing += sum(row.lacks_packet for row in rows)
+        missing += sum(row.lacks_packet for row in attempts.rows)
         for one, found in zip(asked, values, strict=True):
-            value = one.value(rows)
+            value = one.value(attempts)
             if value is not None:
                 found.append(value)
     return [

@@ -66,12 +66,17 @@ def ranking_of(
     relevance
         Grades by id, where the task has them; an expected id without grade has 1.
     """
+    wanted = set(expected)
+    if not relevance and "*" not in "".join(expected):
+        # Nearly all tasks: each expected id is found as itself, once, with grade 1.
+        ranks = [rank for rank, one in enumerate(ordered, start=1) if one in wanted]
+        each = [(rank, 1) for rank in ranks]
+        return Ranking(each, each, ranks, len(wanted), [1] * len(wanted), len(ordered))
     literal = set(literal_ids)
     grades = dict.fromkeys(expected, 1)
     if relevance:
         grades.update(relevance)
     prefixes = [one[:-1] for one in grades if one[-1:] == "*" and one not in literal]
-    wanted = set(expected)
     found: list[tuple[int, int]] = []
     gains: list[tuple[int, int]] = []
     judged: list[int] = []

@@ -8,7 +8,15 @@ from wayproof.errors import InputError
 from wayproof.measures.ranked import Measure, Ranking, parse_measures, ranking_of
 from wayproof.measures.rows import Row
 
-__all__ = ["DEFAULT_MEASURES", "SHARE", "Asked", "asked_measures", "passes", "wall_ms_of"]
+__all__ = [
+    "DEFAULT_MEASURES",
+    "SHARE",
+    "Asked",
+    "Attempts",
+    "asked_measures",
+    "passes",
+    "wall_ms_of",
+]
 
 SHARE: Final = "sufficient"
 DEFAULT_MEASURES: Final = (SHARE, "recall", "precision", "scent", "censored_p50", "censored_p95")
@@ -20,6 +28,22 @@ NOT_DEFINED = "not defined on both sides"
 FEW_ATTEMPTS = "too few attempts"
 VACUOUS = "could not fail"
 UNMEASURED = "no time on both sides"
+
+
+class Attempts:
+    """All results of one task on one side; what several measures need is made once."""
+
+    __slots__ = ("_rankings", "rows")
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self._rankings: list[Ranking] | None = None
+
+    def rankings(self) -> list[Ranking]:
+        """Return the ranking of each attempt."""
+        if self._rankings is None:
+            self._rankings = [ranking_from(row) for row in self.rows]
+        return self._rankings
 
 
 class Asked(NamedTuple):
@@ -44,7 +68,7 @@ class Asked(NamedTuple):
     name: str
     kind: Literal["share", "mean", "quantile"]
     percent: int = 0
-    value: Callable[[Sequence[Row]], float | None] = lambda _rows: None
+    value: Callable[[Attempts], float | None] = lambda _attempts: None
     ranked: bool = False
     without: str = NOT_DEFINED
 
@@ -80,18 +104,19 @@ def _ranked(measure: Measure, *, all_topics: bool) -> Asked:
     if measure.definition is None:
         return Asked(measure.name, "mean", value=_of_attempts(measure), without=FEW_ATTEMPTS)
 
-    def value(rows: Sequence[Row]) -> float | None:
-        if not rows[0].expected_artifacts:
+    function, cutoff = measure.definition.function, measure.cutoff
+
+    def value(attempts: Attempts) -> float | None:
+        if not attempts.rows[0].expected_artifacts:
             return 0.0 if all_topics else None
-        return _mean([measure.of(ranking_from(row)) for row in rows])
+        return _mean([function(ranking, cutoff) for ranking in attempts.rankings()])
 
     return Asked(measure.name, "mean", value=value, ranked=True, without=NO_EXPECTED)
 
 
-def _of_attempts(measure: Measure) -> Callable[[Sequence[Row]], float | None]:
-    def value(rows: Sequence[Row]) -> float | None:
-        passed, attempts = passes(rows)
-        return measure.of_attempts(passed, attempts)
+def _of_attempts(measure: Measure) -> Callable[[Attempts], float | None]:
+    def value(attempts: Attempts) -> float | None:
+        return measure.of_attempts(*passes(attempts.rows))
 
     return value
 
@@ -136,21 +161,21 @@ def _mean(values: Sequence[float]) -> float | None:
     return values[0] if len(values) == 1 else math.fsum(values) / len(values)
 
 
-def _recall(rows: Sequence[Row]) -> float | None:
+def _recall(attempts: Attempts) -> float | None:
     return _mean(
         [
             len(row.found_expected_artifacts) / len(row.expected_artifacts)
-            for row in rows
+            for row in attempts.rows
             if row.expected_artifacts
         ]
     )
 
 
-def _precision(rows: Sequence[Row]) -> float | None:
+def _precision(attempts: Attempts) -> float | None:
     return _mean(
         [
             _relevant_count(row) / len(row.selected_artifacts)
-            for row in rows
+            for row in attempts.rows
             if row.selected_artifacts
         ]
     )
@@ -166,8 +191,8 @@ def _relevant_count(row: Row) -> int:
     return sum(one in exact or one.startswith(prefixes) for one in row.selected_artifacts)
 
 
-def _scent(rows: Sequence[Row]) -> float | None:
-    return _mean([row.scent_coverage for row in rows if row.scent_coverage is not None])
+def _scent(attempts: Attempts) -> float | None:
+    return _mean([row.scent_coverage for row in attempts.rows if row.scent_coverage is not None])
 
 
 _PLAIN_VALUES: Final = {"recall": _recall, "precision": _precision, "scent": _scent}

@@ -53,9 +53,9 @@ DRAWS: Final = 9_999
 LEAST_CLUSTERS: Final = 6
 """With fewer no p can reach .05: 2 / 2^5 is .0625."""
 
-_BLOCK_ENTRIES: Final = 1 << 20
+_BLOCK_ENTRIES: Final = 1 << 21
+_DRAWN_ENTRIES: Final = 1 << 17
 _MOST_DRAWS: Final = 1 << 22
-_LIMB_BITS: Final = 20
 _SIGN_FLIP: Final = "wayproof.compare.sign-flip/1"
 _BOOTSTRAP: Final = "wayproof.compare.bootstrap/1"
 _MOST_FLOAT_STEPS: Final = 1 << 31
@@ -225,8 +225,8 @@ def resamples_for(clusters: int) -> int:
 class Resamples:
     """Seeded draws of whole clusters, in blocks: how often each cluster was drawn.
 
-    Draw j of resample r takes the half (low first) j mod 2 of word r·⌈C/2⌉ + j // 2 of
-    the stream for C clusters; a half h stands for cluster (h·C) >> 32.
+    Resample r takes words r·⌈C/2⌉ … of the stream for C clusters, ⌈C/2⌉ of them; each half
+    h of a word stands for cluster (h·C) >> 32. Where C is odd the last high half is dropped.
     """
 
     def __init__(self, clusters: int) -> None:
@@ -234,21 +234,37 @@ class Resamples:
         self._seed = stream_seed(_BOOTSTRAP, clusters)
 
     def __iter__(self) -> Any:
-        """Yield arrays (resamples of the block × clusters) of counts, int64."""
+        """Yield arrays (resamples of the block × clusters) of counts, as float64."""
+        np = numpy()
+        clusters = self.clusters
+        resamples = resamples_for(clusters)
+        # Counts of many resamples go into one product; they are drawn a few at a time, which
+        # stays within a processor's cache.
+        rows, few = (max(1, entries // clusters) for entries in (_BLOCK_ENTRIES, _DRAWN_ENTRIES))
+        for start in range(0, resamples, rows):
+            block = np.empty((min(rows, resamples - start), clusters))
+            for first in range(0, len(block), few):
+                part = block[first : first + few]
+                part[:] = self._counts(start + first, len(part))
+            yield block
+
+    def _counts(self, start: int, count: int) -> Any:
         np = numpy()
         clusters = self.clusters
         words = -(-clusters // 2)
-        rows = max(1, _BLOCK_ENTRIES // clusters)
-        resamples = resamples_for(clusters)
-        for start in range(0, resamples, rows):
-            count = min(rows, resamples - start)
-            halves = u64_at(self._seed, start * words, count * words).astype("<u8").view("<u4")
-            drawn = halves.reshape(count, 2 * words)[:, :clusters].astype(np.uint64)
-            drawn *= np.uint64(clusters)
-            drawn >>= np.uint64(32)
-            drawn += (np.arange(count, dtype=np.uint64) * np.uint64(clusters))[:, None]
-            counts = np.bincount(drawn.ravel().astype(np.intp), minlength=count * clusters)
-            yield counts.reshape(count, clusters)
+        drawn = u64_at(self._seed, start * words, count * words).reshape(count, words)
+        high = drawn >> np.uint64(32)
+        drawn &= np.uint64(0xFFFFFFFF)
+        offsets = (np.arange(count, dtype=np.uint64) * np.uint64(clusters))[:, None]
+        counts = 0
+        # The last word's high half is left over where the number of clusters is odd.
+        for half in (drawn, high[:, : clusters // 2]):
+            places = half * np.uint64(clusters)
+            places >>= np.uint64(32)
+            places += offsets
+            places = places.view(np.int64).ravel()
+            counts = counts + np.bincount(places, minlength=count * clusters)
+        return counts.reshape(count, clusters)  # type: ignore[attr-defined]
 
 
 def bootstrap_intervals(measures: Sequence[Paired]) -> list[Interval | None]:
@@ -263,14 +279,14 @@ def bootstrap_intervals(measures: Sequence[Paired]) -> list[Interval | None]:
     if not measures:
         return []
     means: list[list[Any]] = [[] for _ in measures]
-    columns, limbs = _limbs(measures)
+    columns, bits, limbs, size_at = _columns(measures)
     for counts in Resamples(len(measures[0].sizes)):
         # Every product and partial sum is a whole number below 2^53: exact in any order.
-        totals = (counts.astype(np.float64) @ columns).astype(np.int64)
+        totals = (counts @ columns).astype(np.int64)
         for at, into in enumerate(means):
-            parts = totals[:, at * (limbs + 1) : (at + 1) * (limbs + 1)]
-            sums = sum(parts[:, limb] << (_LIMB_BITS * limb) for limb in range(limbs))
-            sizes = parts[:, limbs]
+            parts = totals[:, at * limbs : (at + 1) * limbs]
+            sums = sum(parts[:, limb] << (bits * limb) for limb in range(limbs))
+            sizes = totals[:, size_at[at]]
             kept = sizes > 0
             into.append(sums[kept] / (sizes[kept] * float(UNIT)))
     return [
@@ -286,18 +302,33 @@ def _interval(ordered: Any, effective: float) -> Interval | None:
     return Interval(float(ordered[place - 1]), float(ordered[-place]))
 
 
-def _limbs(measures: Sequence[Paired]) -> tuple[Any, int]:
-    """Cut sums into limbs of 20 bits (the highest keeps the sign), beside the sizes."""
+def _columns(measures: Sequence[Paired]) -> tuple[Any, int, int, list[int]]:
+    """Lay out sums and sizes as columns whose resampled totals stay below 2^53.
+
+    Sums are cut into limbs, the highest keeping the sign; sizes that several measures share
+    stand once. Returned beside the columns: bits of a limb, limbs of a sum, and the column
+    of each measure's sizes.
+    """
     np = numpy()
-    limbs = 3
+    bits = 52 - len(measures[0].sizes).bit_length()
+    widest = max(abs(one) for paired in measures for one in paired.sums).bit_length()
+    limbs = max(1, -(-(widest + 1) // bits))
     columns = []
     for paired in measures:
         left = np.array(paired.sums, dtype=np.int64)
         for _ in range(limbs - 1):
-            columns.append(left & ((1 << _LIMB_BITS) - 1))
-            left = left >> _LIMB_BITS
-        columns += [left, np.array(paired.sizes, dtype=np.int64)]
-    return np.stack(columns, axis=1).astype(np.float64), limbs
+            columns.append(left & ((1 << bits) - 1))
+            left = left >> bits
+        columns.append(left)
+    known: dict[tuple[int, ...], int] = {}
+    size_at = []
+    for paired in measures:
+        sizes = tuple(paired.sizes)
+        if sizes not in known:
+            known[sizes] = len(columns)
+            columns.append(np.array(sizes, dtype=np.int64))
+        size_at.append(known[sizes])
+    return np.stack(columns, axis=1).astype(np.float64), bits, limbs, size_at
 
 
 # -- power ----------------------------------------------------------------------------
