@@ -10,20 +10,19 @@ import msgspec
 
 from wayproof.compare.units import Clusters
 from wayproof.evidence.comparison_records import MeasureChange, Verdict
-from wayproof.measures.rows import Row
-from wayproof.measures.values import Asked, Attempts, passes, wall_ms_of
+from wayproof.measures.values import Asked, Attempts, passes
 from wayproof.stats.censored import Ends, quantile_difference_ends, quantile_of
 from wayproof.stats.exact_tests import holm
 from wayproof.stats.numeric import EXTRA, has_numeric
 from wayproof.stats.paired import (
     ALPHA,
     LEAST_CLUSTERS,
+    UNIT,
     Paired,
     SignFlip,
     bootstrap_intervals,
     detectable_difference,
     effective_number,
-    in_units,
     needed_for,
     share_sign_flip,
     sign_flip,
@@ -33,7 +32,7 @@ __all__ = ["Column", "compared_measures", "judge", "rounded"]
 
 _MOST_COMMON_ATTEMPTS = 1 << 20
 _DIGITS = 12
-_TOP = 2.0**52
+_TOP = 2.0**42
 """Where a censored time stands when pairs are counted as better or worse, in milliseconds."""
 
 
@@ -45,48 +44,47 @@ class Column:
         self.places = array("q")
         self.base = array("d")
         self.new = array("d")
+        self.moved = array("q")
         self.counts: list[array[int]] = [array("q") for _ in range(4)]
-        self.moved: array[int] = array("q")
         self.left_out = 0
         self.lost = 0
+        # Microseconds for times, else units of 2^-40.
+        self._unit = 1000 if asked.kind == "quantile" else UNIT
 
     def add(self, place: int, before: Attempts, after: Attempts) -> None:
-        """Take one task that both sides have."""
+        """Take one task that both sides have; one object is the same results on both."""
         if self.asked.kind == "share":
-            self._add_share(place, before.rows, after.rows)
+            self._add_share(place, before, after)
             return
-        if self.asked.kind == "quantile":
-            was, now = wall_ms_of(before.rows), wall_ms_of(after.rows)
-        else:
-            was, now = self.asked.value(before), self.asked.value(after)
+        value = self.asked.value
+        was = value(before)
+        now = was if after is before else value(after)
         if was is None or now is None:
             self.left_out += 1
             self.lost += was is not None
             return
         self._append(place, was, now)
 
-    def _add_share(self, place: int, before: Sequence[Row], after: Sequence[Row]) -> None:
+    def _add_share(self, place: int, before: Attempts, after: Attempts) -> None:
         """Leave a pair that is vacuous on either side out of the share, both of its results."""
-        before, after = _able_pairs(before, after)
-        (passed_before, count_before), (passed_after, count_after) = passes(before), passes(after)
-        if not count_before or not count_after:
+        was, now = _able_passes(before, after)
+        if not was[1] or not now[1]:
             self.left_out += 1
             return
-        for into, count in zip(
-            self.counts, (passed_before, count_before, passed_after, count_after), strict=True
-        ):
+        for into, count in zip(self.counts, (*was, *now), strict=True):
             into.append(count)
-        self._append(place, passed_before / count_before, passed_after / count_after)
+        self._append(place, was[0] / was[1], now[0] / now[1])
 
     def _append(self, place: int, was: float, now: float) -> None:
         self.places.append(place)
         self.base.append(was)
         self.new.append(now)
-        if self.asked.kind == "quantile":
-            # Microseconds; a censored time stands at the top.
-            self.moved.append(round(1000 * (min(now, _TOP) - min(was, _TOP))))
+        if was == now:
+            self.moved.append(0)
         else:
-            self.moved.append(in_units(now) - in_units(was))
+            # A censored time stands at the top.
+            unit = self._unit
+            self.moved.append(round(min(now, _TOP) * unit) - round(min(was, _TOP) * unit))
 
     def paired(self, clusters: Clusters) -> Paired:
         """Add the differences up within clusters."""
@@ -108,14 +106,19 @@ class Column:
         return sums
 
 
-def _able_pairs(before: Sequence[Row], after: Sequence[Row]) -> tuple[Sequence[Row], Sequence[Row]]:
-    vacuous = {row.attempt for row in (*before, *after) if row.state == "vacuous"}
-    if not vacuous:
-        return before, after
-    return (
-        [row for row in before if row.attempt not in vacuous],
-        [row for row in after if row.attempt not in vacuous],
+def _able_passes(before: Attempts, after: Attempts) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return passes and results of either side, without pairs that could not fail."""
+    if after is before:
+        counts = before.passes()
+        return counts, counts
+    was, now = before.passes(), after.passes()
+    if was[1] == len(before.rows) and now[1] == len(after.rows):
+        return was, now
+    vacuous = {row.attempt for row in (*before.rows, *after.rows) if row.state == "vacuous"}
+    was, now = (
+        passes([row for row in side.rows if row.attempt not in vacuous]) for side in (before, after)
     )
+    return was, now
 
 
 def rounded(value: float | None) -> float | None:

@@ -100,7 +100,9 @@ class _Collector:
         elif was != now:
             self.other_digest.append(before.task_id)
         self.grouping.add(before.rows[0])
-        was_all, now_all = Attempts(before.rows), Attempts(after.rows)
+        was_all = now_all = Attempts(before.rows)
+        if len(before.rows) != 1 or len(after.rows) != 1 or before.rows[0] is not after.rows[0]:
+            now_all = Attempts(after.rows)
         for column in self.columns:
             column.add(self.compared, was_all, now_all)
         self.compared += 1
@@ -145,7 +147,11 @@ def compare_fitness(base: Bundle, new: Bundle, request: CompareRequest) -> Compa
     """
     collector = _Collector(request)
     cluster = None if request.cluster == "task" else request.cluster
-    with open_side(base, cluster) as before, open_side(new, cluster) as after:
+    recent: dict[bytes, Row] = {}
+    with (
+        open_side(base, cluster, recent) as before,
+        open_side(new, cluster, recent) as after,
+    ):
         for both in _paired_tasks(before, after):
             try:
                 collector.add(both)

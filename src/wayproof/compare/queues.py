@@ -94,6 +94,10 @@ class _Counts:
         )
 
 
+def _is_good(row: Row) -> bool:
+    return row.latency_status == "pass" and row.state == "sufficient"
+
+
 def _states(row: Row | None) -> tuple[str | None, str | None]:
     """Return how a result reads on either axis."""
     return (None, None) if row is None else (row.state, row.latency_status)
@@ -123,6 +127,13 @@ class Ledger:
 
     def add(self, before: Row | None, after: Row | None, attempt: int, *, numbered: bool) -> bool:
         """Add one task and attempt; one side may be missing. Tell whether anything changed."""
+        if before is after and before is not None and _is_good(before):
+            for counts in self._axes.values():
+                counts.compared += 1
+                counts.unchanged += 1
+                counts.measured_base += 1
+                counts.measured_new += 1
+            return False
         pair = _Pair(before, after, attempt, numbered)
         changed = False
         was_states, now_states = _states(before), _states(after)

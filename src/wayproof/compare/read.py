@@ -18,6 +18,7 @@ from wayproof.text import quoted
 __all__ = ["Side", "TaskRows", "open_side"]
 
 _MOST_BYTES = MAX_LINE_BYTES + 1
+_RECENT_LINES = 64
 
 
 class TaskRows(NamedTuple):
@@ -31,8 +32,10 @@ class TaskRows(NamedTuple):
 class Side:
     """One bundle, open for reading. Use it in a ``with`` block."""
 
-    def __init__(self, bundle: Bundle, cluster: str | None) -> None:
+    def __init__(self, bundle: Bundle, cluster: str | None, recent: dict[bytes, Row]) -> None:
         self.bundle = bundle
+        # Lines that the other side holds as well are decoded once: the row is then the same.
+        self._recent = recent
         self._decoder = msgspec.json.Decoder(_row_type(cluster))
         self._path = bundle.folder / RESULTS_NAME
         # Read through once, and not mapped: a large bundle stays out of memory.
@@ -58,12 +61,20 @@ class Side:
         for number, line in enumerate(iter(lambda: self._file.readline(_MOST_BYTES), b""), 1):
             if not line.endswith(b"\n"):
                 raise InputError("line is cut off or too long", file=str(self._path), line=number)
+            found = self._recent.pop(line, None)
+            if found is not None:
+                yield number, at, found
+                at += len(line)
+                continue
             try:
                 row = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(
                     "not a result", file=str(self._path), line=number, found=str(error)
                 ) from None
+            if len(self._recent) >= _RECENT_LINES:
+                self._recent.clear()
+            self._recent[line] = row
             yield number, at, row
             at += len(line)
 
@@ -138,8 +149,8 @@ def _row_type(cluster: str | None) -> type[Row]:
     return cast("type[Row]", kind)
 
 
-def open_side(bundle: Bundle, cluster: str | None) -> Side:
-    """Open one bundle for a comparison.
+def open_side(bundle: Bundle, cluster: str | None, recent: dict[bytes, Row] | None = None) -> Side:
+    """Open one bundle for a comparison; sides with one ``recent`` share equal rows.
 
     Raises
     ------
@@ -154,4 +165,4 @@ def open_side(bundle: Bundle, cluster: str | None) -> Side:
             found="a bundle that holds a summary only",
             mend="score again without {summary_only}",
         )
-    return Side(bundle, cluster)
+    return Side(bundle, cluster, {} if recent is None else recent)

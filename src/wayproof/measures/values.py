@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from wayproof.errors import InputError
 from wayproof.measures.ranked import Measure, Ranking, parse_measures, ranking_of
-from wayproof.measures.rows import Row
+from wayproof.measures.rows import Row, is_vacuous
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -45,6 +45,15 @@ class Attempts:
             self._rankings = [ranking_from(row) for row in self.rows]
         return self._rankings
 
+    def passes(self) -> tuple[int, int]:
+        """Return how many results passed, and how many could fail."""
+        if len(self.rows) == 1:
+            row = self.rows[0]
+            if row.sufficiency_failure_kind is not None:
+                return 0, 1
+            return (0, 0) if is_vacuous(row) else (1, 1)
+        return passes(self.rows)
+
 
 class Asked(NamedTuple):
     """One measure that a comparison looks at.
@@ -78,7 +87,9 @@ def asked_measures(names: Sequence[str], *, all_topics: bool) -> tuple[Asked, ..
     asked = [Asked(SHARE, "share", without=VACUOUS)]
     for name in names:
         if name in _QUANTILES:
-            asked.append(Asked(name, "quantile", _QUANTILES[name], without=UNMEASURED))
+            asked.append(
+                Asked(name, "quantile", _QUANTILES[name], value=_wall_ms, without=UNMEASURED)
+            )
         elif name in _PLAIN:
             asked.append(Asked(name, "mean", value=_PLAIN_VALUES[name]))
         elif name != SHARE:
@@ -109,7 +120,10 @@ def _ranked(measure: Measure, *, all_topics: bool) -> Asked:
     def value(attempts: Attempts) -> float | None:
         if not attempts.rows[0].expected_artifacts:
             return 0.0 if all_topics else None
-        return _mean([function(ranking, cutoff) for ranking in attempts.rankings()])
+        rankings = attempts.rankings()
+        if len(rankings) == 1:
+            return function(rankings[0], cutoff)
+        return _mean([function(ranking, cutoff) for ranking in rankings])
 
     return Asked(measure.name, "mean", value=value, ranked=True, without=NO_EXPECTED)
 
@@ -162,6 +176,10 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _recall(attempts: Attempts) -> float | None:
+    if len(attempts.rows) == 1:
+        row = attempts.rows[0]
+        expected = len(row.expected_artifacts)
+        return len(row.found_expected_artifacts) / expected if expected else None
     return _mean(
         [
             len(row.found_expected_artifacts) / len(row.expected_artifacts)
@@ -202,6 +220,10 @@ def passes(rows: Sequence[Row]) -> tuple[int, int]:
     """Return how many results passed, and how many could fail."""
     able = [row for row in rows if row.state != "vacuous"]
     return sum(row.sufficiency_failure_kind is None for row in able), len(able)
+
+
+def _wall_ms(attempts: Attempts) -> float | None:
+    return wall_ms_of(attempts.rows)
 
 
 def wall_ms_of(rows: Sequence[Row]) -> float | None:
