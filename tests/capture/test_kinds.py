@@ -264,6 +264,19 @@ def test_a_file_that_only_the_prompt_names_is_assumed_to_exist() -> None:
     assert other["cut_reason"] == "answer"
 
 
+@pytest.mark.parametrize(
+    "make", ["mkdir try && cd try && echo x > a.py", "mkdir try\necho x > try/a.py"]
+)
+def test_what_lies_in_a_folder_made_by_the_same_command_is_new(make: str) -> None:
+    """The prompt's file of that name lies elsewhere; a folder that was seen proves nothing."""
+    packet = Play(prompt="fix src/a.py please").sh("ls").sh(make).packet()
+    assert packet["cut_reason"] == "answer"
+    assert "try/a.py" in packet["created_files"]
+    seen = Play(prompt="fix try/a.py please").sh("cat try/b.py")
+    packet = seen.sh("mkdir -p try && echo x > try/a.py").packet()
+    assert packet["edit_assumed"] is True
+
+
 WRITES: list[tuple[str, dict[str, Any], str]] = [
     ("the log says create", {"made": True}, "creation"),
     ("the log says update", {"made": False}, "edit"),

@@ -108,6 +108,7 @@ SECTIONS = (
             Page("recovery/limits", "What does a result not show?"),
             Page("recovery/performance", "How fast are runs and checks?"),
             Page("capture/semantics", "How is a log cut into a packet?"),
+            Page("capture/study", "What had 500 public runs read before their first edit?"),
             Page("prior-art", "Where do the ideas come from?"),
             Page("benchmarks", "How fast is it, and how was that measured?"),
             Page("architecture", "How is the code laid out, and what holds it so?"),

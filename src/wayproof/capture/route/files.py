@@ -13,7 +13,7 @@ from wayproof.capture.route.selecting import may_list, operands, selected
 from wayproof.capture.session import Result, SessionInfo
 from wayproof.capture.shell import Write
 
-__all__ = ["Files", "Folders"]
+__all__ = ["Files", "Folders", "parents"]
 
 Folders = tuple[str | None, ...]
 _MAX_KEPT_BYTES = 96 << 10
@@ -119,6 +119,14 @@ class Files:
             return any(one.endswith(f"/{path}") for one in self._absolute)
         return any(end in self._relative for end in _ends(path))
 
+    def knows_folder(self, path: str) -> bool:
+        """Whether a folder was seen, or anything that lies in it."""
+        below = f"{path}/"
+        return self.knows(path) or any(
+            one.startswith(below) or (_is_relative(path) and f"/{below}" in one)
+            for one in self._absolute | self._relative
+        )
+
     def in_prompt(self, path: str) -> bool:
         """Whether the prompt names a path, so that it may well have existed."""
         base = path.rsplit("/", 1)[-1]
@@ -165,7 +173,7 @@ class Files:
         """Whether the session made a file, or the folder that it lies in."""
         if path in self._made:
             return True
-        return any(parent in self._made for parent in _parents(path))
+        return any(parent in self._made for parent in parents(path))
 
     def is_program_made(self, path: str) -> bool:
         """Whether running a file runs what the session wrote, wherever it lies."""
@@ -186,7 +194,8 @@ def _ends(path: str) -> Iterator[str]:
         yield "/".join(parts[start:])
 
 
-def _parents(path: str) -> Iterator[str]:
+def parents(path: str) -> Iterator[str]:
+    """Yield the folders that a full path lies in, from the innermost outwards."""
     end = path.rfind("/")
     while end > 0:
         yield path[:end]

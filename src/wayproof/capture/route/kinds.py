@@ -15,7 +15,7 @@ import msgspec
 
 from wayproof.capture import results
 from wayproof.capture.route.call import ReadCall
-from wayproof.capture.route.files import Files
+from wayproof.capture.route.files import Files, parents
 from wayproof.capture.route.records import Kind
 from wayproof.capture.session import Result
 from wayproof.capture.shell import Act, Segment, Write
@@ -195,7 +195,7 @@ class _Tally:
         only_outside = bool(act.writes)
         for write in act.writes:
             kind, path = _written(write, folders, self._files)
-            if path is not None and path in self.makes:
+            if path is not None and self._is_new(path):
                 kind = "creation"
             if kind in {"edit", "assumed"}:
                 return kind, False
@@ -207,6 +207,13 @@ class _Tally:
                 (self.makes if kind == "creation" else self.left)[path] = None
                 self._keep_script(path, command.body)
         return None, only_outside
+
+    def _is_new(self, path: str) -> bool:
+        """Whether this command made a file, or a folder that it lies in and that was not there."""
+        return path in self.makes or any(
+            folder in self.makes and not self._files.knows_folder(folder)
+            for folder in parents(path)
+        )
 
     def _keep_script(self, path: str, text: str | None) -> None:
         language = language_of(path) if text is not None else None
