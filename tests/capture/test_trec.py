@@ -145,6 +145,8 @@ def test_bad_rows_are_named(
 UNEXPORTABLE = [
     ({"task_id": "t", "selected_artifacts": ["a b.py"]}, "white space"),
     ({"task_id": "t 1", "selected_artifacts": ["a"]}, "white space"),
+    ({"task_id": "t", "selected_artifacts": ["a\u00a0b.py"]}, "white space"),
+    ({"task_id": "t", "selected_artifacts": ["a\u200bb.py"]}, "white space"),
     ({"task_id": "t", "expected_artifacts": ["docs/*"]}, "prefix"),
     ({"task_id": "", "selected_artifacts": ["a"]}, "non-empty"),
 ]
