@@ -33,13 +33,14 @@ import {
 } from "./contract.js";
 import { Shares, ratio } from "./shares.js";
 import { compareText } from "./records.js";
+import { fold } from "./fold.js";
 import { forbiddenRanges } from "../../report/static/task_panel.js";
 import { percent } from "../../web/static/locale.js";
 import { visible, visibleBlock } from "../../web/static/dom.js";
 globalThis.wayproof = {
   sha256Hex, canonicalText, parseCanonical, linesOf, replay, step, certificateFault, judge,
   ruled, unpackActions, readSuite, deriveResult, readZip, forbiddenRanges, visible,
-  visibleBlock, percent, Shares, ratio, compareText,
+  visibleBlock, percent, Shares, ratio, compareText, fold,
   contract: {
     FITNESS_LIMITS, INDEPENDENCE, INTERVALS, PUBLISHED, PUBLISHED_SUITE, RECOVERY_LIMITS,
   },
@@ -360,3 +361,26 @@ def test_only_what_is_all_reads_100_per_cent(page: "Page") -> None:
         [1, 0, 19_999 / 20_000, 1 / 20_000, 0.9995, 0.5],
     )
     assert shown == ["100.0%", "0.0%", "99.995%", "0.01%", "99.95%", "50.0%"]
+
+
+def test_case_folds_as_pythons_does(page: "Page") -> None:
+    """Every letter that Python knows, alone and after another, folds to the same text."""
+    import unicodedata
+
+    from wayproof.fitness.task import fold
+
+    letters = [
+        chr(code)
+        for code in range(0x20, 0x1F000)
+        if unicodedata.category(chr(code)).startswith(("L", "M", "N"))
+        and not 0x3400 <= code <= 0xD7A3
+    ]
+    folded = page.evaluate("letters => letters.map((each) => wayproof.fold(each))", letters)
+    different = [
+        letter for letter, theirs in zip(letters, folded, strict=True) if theirs != fold(letter)
+    ]
+    assert different == []
+    words = ["Stra\u00dfe", "\u0399\u03a3", "\u0130x", "e\u0301E\u0301", "\ufb01N"]
+    assert page.evaluate("words => words.map((each) => wayproof.fold(each))", words) == [
+        fold(word) for word in words
+    ]

@@ -226,7 +226,7 @@ def test_both_accept_what_is_honest(
         assert pythons_words(tmp_path / "bundle", bundle) is None, name
 
 
-FORGED = {"controls": 500, "client": 500}
+FORGED = {"controls": 500, "client": 500, "scored": 900, "brief": 100}
 
 
 @pytest.mark.slow
@@ -247,3 +247,21 @@ def test_forged_bundles_have_one_verdict(
                 differences.append((start + at, words, fault))
     assert not differences, "\n".join(map(str, differences))
     assert refused > FORGED[name] // 2
+
+
+def test_both_accept_whatever_scoring_writes(page: "Page", tmp_path: Path) -> None:
+    """Bundles scored from random odd inputs hold, in Python and in the page."""
+    bundles = []
+    for number in range(60):
+        draw = random.Random(f"honest {number}")
+        tasks, packets = odd_inputs(draw)
+        tasks.append({"task_id": "stated", "expected_artifacts": ["a"]})
+        for file, rows in (("tasks", tasks), ("packets", packets)):
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            (tmp_path / f"{file}.jsonl").write_text(text, "utf-8")
+        inputs = [f"--{file}={tmp_path / file}.jsonl" for file in ("tasks", "packets")]
+        quietly("fitness", "score", *inputs, "--out", tmp_path / "bundle", "--overwrite")
+        bundles.append(read_files(tmp_path / "bundle"))
+    assert pages_faults(page, bundles) == [None] * len(bundles)
+    for bundle in bundles:
+        assert pythons_words(tmp_path / "again", bundle) is None

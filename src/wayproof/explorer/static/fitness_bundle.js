@@ -3,12 +3,13 @@
 
 import { FITNESS_LIMITS } from "./contract.js";
 import {
-  KINDS, RESULT, STATUSES, debtsOf, derived, formFault, knowsCommand,
+  KINDS, RESULT, STATUSES, debtsOf, derived, formFault, knowsCommand, taskFaults,
 } from "./fitness_result.js";
 import { fileSetFaults, manifestFaults } from "./manifest.js";
 import { compareText, differenceFaults, fault, readDocument, readLines } from "./records.js";
-import { count, flag, object, record, string } from "./shape.js";
+import { flag, object, oneOf, record, string } from "./shape.js";
 import { Shares } from "./shares.js";
+import { SUMMARY_SHAPES, arithmeticFault } from "./fitness_summary.js";
 
 const RESULTS = "results.jsonl";
 const DEBTS = "debts.jsonl";
@@ -198,66 +199,133 @@ function debtFaults(files, results, attemptsOf) {
   return [];
 }
 
-function summaryFaults(stated, results, tasks, settings, isFirstForm) {
-  try {
-    for (const name of unsettledCounts(isFirstForm)) {
-      count(stated[name], name);
-    }
-    object(stated.summary, "summary");
-  } catch (error) {
-    throw fault("shape", { file: SUMMARY, field: error.field, found: error.message });
-  }
-  const { suite } = settings;
+function summaryFaults(stated, results, tasks, suite, isFirstForm) {
   const own = fitnessSummary(results, tasks, { suite, stated, isFirstForm });
-  const faults = [];
-  if (tasks.flat().some((counts) => !counts.isExact)) {
+  if (tasks.flat().some((counts) => counts.mostTerms !== counts.terms)) {
     // Over a hundred terms: their number can't be told from a coverage of 4 decimals.
     const [low, high] = scentRange(tasks);
     const { mean_scent_coverage: mean } = stated.summary;
-    const isPossible =
-      typeof mean === "number" && mean >= low && mean <= high && Number(mean.toFixed(6)) === mean;
-    if (isPossible) {
+    if (mean !== null && mean >= low && mean <= high && Number(mean.toFixed(6)) === mean) {
       own.summary.mean_scent_coverage = mean;
     }
   }
-  if (!settings.ignore_unknown && stated.ignored_packet_count !== 0) {
-    own.ignored_packet_count = 0;
+  return differenceFaults("summary_differs", SUMMARY, own, stated);
+}
+
+const TASK_BYTES = '{"task_id":""}'.length;
+const NO_PACKET = "no packet captured";
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const DEFLATE_RATIO = 1032;
+const bytesOf = (text) => new TextEncoder().encode(text).length;
+
+/** How many bytes tasks and packets held at least, by the ids and texts that stand in results. */
+function leastBytes(byTask, stated) {
+  let [tasks, packets] = [0, stated.ignored_packet_count * (TASK_BYTES + 1)];
+  for (const [id, attempts] of byTask) {
+    const idBytes = bytesOf(id);
+    tasks += TASK_BYTES + idBytes;
+    attempts[0].expected_artifacts.forEach((each) => {
+      tasks += bytesOf(each) + 2;
+    });
+    for (const result of attempts.filter(({ error }) => error !== NO_PACKET)) {
+      packets += TASK_BYTES + idBytes + bytesOf(result.first_contact_command ?? "");
+    }
   }
-  faults.push(...differenceFaults("summary_differs", SUMMARY, own, stated));
-  return faults;
+  return { tasks, packets };
+}
+
+/** Faults of inputs whose stated sizes can't be: too small to have held the results. */
+function inputFaults({ inputs }, least) {
+  const place = { problem: "manifest_differs", file: "manifest.json" };
+  for (const role of ["tasks", "packets"]) {
+    const { bytes, sha256 } = inputs[role] ?? {};
+    const fewest = Math.min(least[role], 18 + Math.floor(least[role] / DEFLATE_RATIO));
+    if (bytes < fewest || (bytes === 0) !== (sha256 === EMPTY_SHA256)) {
+      return [{ ...place, field: `inputs.${role}.bytes`, expected: `≥ ${fewest}`, found: String(bytes) }];
+    }
+  }
+  const { tasks, packets } = inputs;
+  return tasks?.sha256 === packets?.sha256 && tasks?.bytes !== packets?.bytes
+    ? [{ ...place, field: "inputs.packets.bytes", expected: String(tasks?.bytes), found: String(packets?.bytes) }]
+    : [];
+}
+
+/** Whether some task may have stated something that a packet could fail. */
+function mayState([first]) {
+  return (
+    first.expected_artifacts.length > 0 ||
+    first.scent_status !== "unscored" ||
+    !first.defaulted_fields.includes("forbidden_first_routes")
+  );
+}
+
+function readSummary(files, settings) {
+  const stated = readDocument(files, SUMMARY, (value) => {
+    const shape = SUMMARY_SHAPES[value?.schema_version];
+    oneOf(...Object.keys(SUMMARY_SHAPES))(value?.schema_version, "schema_version");
+    shape(value, "");
+  });
+  const faults = [
+    ...differenceFaults("summary_differs", SUMMARY, settings.suite, stated.suite, "suite"),
+    ...(settings.ignore_unknown
+      ? []
+      : differenceFaults("summary_differs", SUMMARY, 0, stated.ignored_packet_count, "ignored_packet_count")),
+  ];
+  const broken = arithmeticFault(stated, FITNESS_LIMITS);
+  return {
+    stated,
+    faults: broken === null ? faults : [...faults, { problem: "summary_contradicts", file: SUMMARY, ...broken }],
+  };
 }
 
 /** Check a fitness bundle's evidence. */
 export async function checkFitness(files, manifest, pause) {
   const { isBrief, faults } = manifestOf(manifest);
-  const stated = readDocument(files, SUMMARY, object);
+  const { stated, faults: ofSummary } = readSummary(files, manifest.settings);
+  faults.push(...ofSummary);
   const isFirstForm = stated.schema_version === FIRST_FORM;
   if (isBrief) {
-    return { faults, tasks: null };
+    const least = {
+      tasks: stated.summary.distinct_task_count * (TASK_BYTES + 1),
+      packets: stated.ignored_packet_count * (TASK_BYTES + 1),
+    };
+    return { faults: [...faults, ...inputFaults(manifest, least)], tasks: null };
   }
   const lines = readLines(files, RESULTS, RESULT);
   requireOrder(lines);
   const results = lines.map(({ value }) => value);
   const byTask = new Map();
-  for (let at = 0; at < results.length; at += 1) {
-    const strange = formFault(results[at], isFirstForm);
+  results.forEach((result, at) => {
+    const strange = formFault(result, isFirstForm);
     if (strange !== null) {
       throw fault("other_form", { file: RESULTS, line: at + 1, field: strange });
     }
-    const { says, counts } = derived(results[at]);
-    faults.push(...resultFaults(results[at], says, at + 1));
-    const attempts = byTask.get(results[at].task_id) ?? [];
-    attempts.push(counts);
-    byTask.set(results[at].task_id, attempts);
-    if (at % PAUSE_EVERY_RESULTS === 0) {
-      await pause(at + 1, results.length);
+    byTask.set(result.task_id, [...(byTask.get(result.task_id) ?? []), result]);
+  });
+  const tasks = [];
+  let line = 0;
+  for (const [id, attempts] of byTask) {
+    const { faults: found, terms } = taskFaults(attempts);
+    faults.push(...found.map(({ at, ...place }) => ({ problem: "result_differs", file: RESULTS, line: line + at + 1, trial: id, ...place })));
+    const counted = [];
+    for (const [at, result] of attempts.entries()) {
+      const { says, counts } = derived(result, terms ?? [0, 0]);
+      faults.push(...resultFaults(result, says, line + at + 1));
+      counted.push(counts);
+    }
+    tasks.push(counted);
+    line += attempts.length;
+    if (tasks.length % PAUSE_EVERY_RESULTS === 0) {
+      await pause(line, results.length);
     }
   }
+  if (results.length > 0 && !isFirstForm && ![...byTask.values()].some(mayState)) {
+    faults.push({ problem: "nothing_stated", file: RESULTS });
+  }
   const attemptsOf = new Map([...byTask].map(([task, attempts]) => [task, attempts.length]));
-  faults.push(...debtFaults(files, results, attemptsOf));
+  faults.push(...debtFaults(files, results, attemptsOf), ...inputFaults(manifest, leastBytes(byTask, stated)));
   if (!faults.some(({ problem }) => problem === "result_differs")) {
-    const tasks = [...byTask.values()];
-    faults.push(...summaryFaults(stated, results, tasks, manifest.settings, isFirstForm));
+    faults.push(...summaryFaults(stated, results, tasks, manifest.settings.suite, isFirstForm));
   }
   return { faults, tasks: results.length };
 }
