@@ -728,3 +728,57 @@ def test_the_page_speaks_french(explorer: Path, visit: Callable[..., "Page"]) ->
     assert "Un échantillon public distinct." in page.inner_text("#banner")
     page.click("#jump-last")
     assert "récupération vérifiée" in page.inner_text("#verdict")
+
+
+def test_a_faulty_trial_can_be_watched_at_its_fault(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path, tmp_path: Path
+) -> None:
+    """Recorded on one board, re-derived on the other, and marked as not verified."""
+    forged = mended_manifest(edited(recovery, tmp_path / "forged", "traces.jsonl", cheaper))
+    page = visit(explorer)
+    checked(page, bundle_files(forged))
+    page.click("#watch-given")
+    assert page.is_visible("#given-faulty")
+    assert page.is_visible("#other-board")
+    shown = int(page.input_value("#scrub"))
+    assert 0 < shown < int(str(page.get_attribute("#scrub", "max"))) + 1
+    recorded = page.locator("#ledger tbody tr td:last-child").last.inner_text().split(" / ")[0]
+    derived = page.inner_text("#other-moment")
+    assert f"Spent {int(recorded) + 1};" in derived
+    page.click("#given-back")
+    assert not page.is_visible("#given-faulty")
+
+
+def test_the_verdict_names_what_was_given(
+    explorer: Path, visit: Callable[..., "Page"], recovery: Path, fitness: Path, work: Path
+) -> None:
+    """A packed file by its name, a folder by its own, and whether the digest is the published."""
+    page = visit(explorer)
+    checked(page, zipped(recovery, work / "named.zip", zipfile.ZIP_STORED))
+    assert page.inner_text("#checked-name") == "named.zip"
+    assert page.get_attribute("#published-digest", "data-published") == "true"
+    page.reload()
+    checked(page, fitness, "#pick-folder")
+    assert page.inner_text("#checked-name") == fitness.name
+    assert page.locator("#published-digest").count() == 0
+
+
+def test_the_whole_page_takes_a_drop(
+    explorer: Path, visit: Callable[..., "Page"], fitness: Path
+) -> None:
+    """Files dropped anywhere are checked, as if they had been picked."""
+    page = visit(explorer)
+    files = {path.name: path.read_text("utf-8") for path in bundle_files(fitness)}
+    page.evaluate(
+        """files => {
+             const data = new DataTransfer();
+             for (const [name, text] of Object.entries(files)) {
+               data.items.add(new File([text], name));
+             }
+             document.body.dispatchEvent(
+               new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+           }""",
+        files,
+    )
+    page.wait_for_selector("#outcome")
+    assert page.get_attribute("#outcome", "data-sound") == "true"

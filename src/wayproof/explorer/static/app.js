@@ -8,5 +8,5 @@ import { Watch } from "./watch.js";
 const sample = dataBlock("sample");
 startLocale();
 const watch = new Watch(sample);
-startCheck(sample.pins, (source) => watch.use(source));
+startCheck(sample.pins, (source, fault) => watch.use(source, fault));
 document.documentElement.dataset.ready = "true";

@@ -95,8 +95,14 @@ export function canonicalBytes(value) {
   return new TextEncoder().encode(canonicalText(value));
 }
 
+/** Longer texts than any browser holds in one string. */
+const MOST_BYTES = 0x1fffffe8;
+
 /** Decode UTF-8 strictly: bad bytes are refused, and a byte order mark is kept as text. */
 export function strictText(bytes) {
+  if (bytes.length > MOST_BYTES) {
+    throw new CanonicalError("too large for a browser");
+  }
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

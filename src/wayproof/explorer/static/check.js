@@ -4,6 +4,7 @@ import { byId, el, foreign, keepFramesReachable } from "../../web/static/dom.js"
 import { hasText, number, onLanguage, text } from "../../web/static/locale.js";
 import { BundleFault } from "./records.js";
 import { checkBundle, readPicked } from "./bundle.js";
+import { PUBLISHED_SUITE, REFERENCE_RESULTS_SHA256 } from "./contract.js";
 import { ZipError } from "./zip.js";
 
 const SHOWN_FAULTS = 20;
@@ -186,9 +187,24 @@ function limitsPart(limits) {
   );
 }
 
-function outcomeParts(outcome, pins) {
+/** Whether results are those that are published with wayproof; only the official run has them. */
+function publishedLine(outcome) {
+  if (outcome.deep?.suiteId !== PUBLISHED_SUITE || outcome.resultsSha256 === null) {
+    return null;
+  }
+  const isPublished = outcome.resultsSha256 === REFERENCE_RESULTS_SHA256;
+  return el(
+    "p",
+    { id: "published-digest", "data-published": String(isPublished) },
+    el("span", { class: `status ${isPublished ? "good" : "none"}` },
+      text(isPublished ? "checked.published" : "checked.unpublished")),
+  );
+}
+
+function outcomeParts(outcome, pins, name) {
   const isSound = outcome.faults.length === 0;
   return [
+    el("h3", { id: "checked-name" }, foreign(name)),
     el(
       "p",
       { class: "outcome", id: "outcome", "data-sound": String(isSound) },
@@ -212,11 +228,37 @@ function outcomeParts(outcome, pins) {
           el("dt", {}, text("checked.results")),
           el("dd", { class: "digest", id: "results-sha256" }, outcome.resultsSha256),
         ),
+    publishedLine(outcome),
     ...faultList(outcome.faults),
     ...deepParts(outcome, pins),
     digestTable(outcome.digests),
     limitsPart(outcome.limits),
   ].filter((part) => part !== null);
+}
+
+/** What was given, as a person calls it: a packed file, a folder, or how many files. */
+function nameOf(picked) {
+  const [first] = picked;
+  const folder = (first.webkitRelativePath ?? "").split("/")[0];
+  return picked.length === 1 || folder === ""
+    ? picked.map((file) => file.name).slice(0, 6).join(", ")
+    : folder;
+}
+
+/** Let the whole page take files that are dropped on it; a folder can't be read that way. */
+function onDrop(check, refuse) {
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    const items = Array.from(event.dataTransfer?.items ?? []);
+    const isFolder = items.some((item) => item.webkitGetAsEntry?.()?.isDirectory);
+    const files = Array.from(event.dataTransfer?.files ?? []);
+    if (isFolder) {
+      refuse({ problem: "folder_dropped", file: files[0]?.name });
+    } else if (files.length > 0) {
+      check(files);
+    }
+  });
 }
 
 /**
@@ -229,6 +271,7 @@ export function startCheck(pins, watch) {
   let outcome = null;
   let refused = null;
   let progress = null;
+  let name = "";
 
   function draw() {
     report.setAttribute("aria-busy", String(progress !== null));
@@ -241,36 +284,44 @@ export function startCheck(pins, watch) {
       );
     } else if (refused !== null) {
       report.replaceChildren(
+        el("h3", { id: "checked-name" }, foreign(name)),
         el("ol", { class: "faults", id: "faults" }, faultItem(refused)),
       );
     } else if (outcome !== null) {
-      report.replaceChildren(...outcomeParts(outcome, pins), ...watchParts(outcome));
+      report.replaceChildren(...outcomeParts(outcome, pins, name), ...watchParts(outcome));
     } else {
       report.replaceChildren(el("p", { class: "soft" }, text("checked.empty")));
     }
     keepFramesReachable();
   }
 
+  /** The trials on the stage; where something doesn't hold, the faulty one, at its fault. */
   function watchParts({ faults, deep }) {
-    if (faults.length > 0 || !deep?.watchable) {
+    if (!deep?.watchable) {
+      return [];
+    }
+    const faulty = faults.find((each) => each.trial !== undefined) ?? null;
+    if (faults.length > 0 && faulty === null) {
       return [];
     }
     const show = () => {
-      watch(deep.watchable);
+      watch(deep.watchable, faulty);
       byId("watch").scrollIntoView();
       byId("stage").focus({ preventScroll: true });
     };
+    const key = faulty === null ? "given.watch" : "given.watchFaulty";
     return [
       el(
         "p",
         {},
-        el("button", { type: "button", id: "watch-given", on: { click: show } }, text("given.watch")),
+        el("button", { type: "button", id: "watch-given", on: { click: show } }, text(key)),
       ),
     ];
   }
 
   async function check(picked) {
     outcome = refused = null;
+    name = nameOf(picked);
     progress = { done: 0, total: 0 };
     draw();
     const pause = breather((done, total) => {
@@ -303,5 +354,11 @@ export function startCheck(pins, watch) {
       }
     });
   }
+  onDrop(check, (place) => {
+    outcome = progress = null;
+    name = "";
+    refused = place;
+    draw();
+  });
   onLanguage(draw);
 }

@@ -24,6 +24,10 @@ export const INDEPENDENCE =
 export const INTERVALS =
   "95 % intervals over grids in parts per million: percentile bootstrap, 2000 resamples of grids, one fixed index table for all strata; where all grids agree, the exact binomial bound over grids";
 
+/** SHA-256 of the results of the reference experiment: wfrb-v0, three controls, seeds 0 and 1. */
+export const REFERENCE_RESULTS_SHA256 =
+  "8520390d377dc63065e24930e370e0b0c914302e766c86edb3e3a095e3fee7b1";
+
 /** The suite that the published counts speak of. */
 export const PUBLISHED_SUITE = "wfrb-v0";
 

@@ -163,6 +163,7 @@ export class Watch {
   #writing = null;
   #current = null;
   #cursor = null;
+  #isFaulty = false;
 
   /** @param {object} sample {suite_id, grids, trials} */
   constructor(sample) {
@@ -179,9 +180,16 @@ export class Watch {
     });
   }
 
-  /** Put another source of trials on the stage. */
-  use(source) {
+  /**
+   * Put another source of trials on the stage.
+   * @param {object} source
+   * @param {object|null} fault where its first faulty trial stops holding; then that trial is
+   *   shown as recorded, at the fault, beside what the recorded actions lead to
+   */
+  use(source, fault = null) {
     this.#source = source;
+    this.#isFaulty = fault !== null;
+    byId("given-faulty").hidden = !this.#isFaulty;
     const isSample = source === this.#sample;
     byId("banner").hidden = !isSample;
     byId("given").hidden = isSample;
@@ -193,6 +201,9 @@ export class Watch {
       .filter(([, , scenarios]) => scenarios > 0);
     byId("grid").replaceChildren(...options(grids));
     byId("seed").replaceChildren(...options(seeds.map((seed) => [seed, String(seed)])));
+    if (fault !== null && this.#showFault(fault)) {
+      return;
+    }
     const best = source.trials.length > 0 ? mostTelling(source) : null;
     if (best === null) {
       this.#drawKinds();
@@ -201,6 +212,18 @@ export class Watch {
     } else {
       this.#select(best, 0);
     }
+  }
+
+  #showFault({ trial, step }) {
+    const [policy, scenario, seed] = trial.split("/");
+    if (!this.#select({ policy, scenario, seed }, (step ?? 0) + 1)) {
+      return false;
+    }
+    const { grid, steps, optimum } = this.#current;
+    const again = replay(grid, steps);
+    const name = text("given.derived");
+    this.#stage.beside({ name, grid, steps: again, optimum, verdict: judged(grid, this.#scenario(), again) });
+    return true;
   }
 
   /** Put one trial on the stage, by its ids, after `shown` steps; false where there is none. */
