@@ -1,8 +1,8 @@
 """Recovery's speed as ratios within one run; every compared result is checked to be equal.
 
-    python benchmarks/recovery_speed.py [planner] [world] [runs]
+    python benchmarks/recovery_speed.py [planner] [world] [runs] [stdio] [gym]
 
-Needs the ``dev`` extra (scipy, networkx) and, for the world's steps, ``gymnasium``.
+Needs the ``dev`` extra (scipy, networkx, gymnasium).
 """
 
 import random
@@ -175,6 +175,156 @@ def whole_rows() -> list[list[str]]:
     ]
 
 
+# -- agents over stdio ----------------------------------------------------------------
+
+ANSWERING = """
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "hello":
+        print(json.dumps({"type": "hello", "name": "x", "version": "1"}), flush=True)
+    elif said["type"] != "end":
+        step = said.get("step", -1) + 1
+        action = {"type": "action", "trial": said["trial"], "step": step, "finish": True}
+        print(json.dumps(action), flush=True)
+"""
+
+
+def bare_s(lines: list[bytes]) -> float:
+    """Write each line to the same program and read its answer, with nothing in between."""
+    command = [sys.executable, "-S", "-c", ANSWERING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        started = 0.0
+        for number, line in enumerate(lines):
+            if number == 2:  # after hello and trial
+                started = time.perf_counter()
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline()
+        taken = time.perf_counter() - started
+        process.stdin.close()
+    return taken
+
+
+def stdio_rows(steps: int = 10_000) -> list[list[str]]:
+    import shlex
+
+    import msgspec
+
+    from wayproof.recovery.agents.policy import Policy
+    from wayproof.recovery.agents.stdio import _AgentProcess, stdio_agent
+    from wayproof.recovery.suite import SuiteReader, suite_path
+    from wayproof.recovery.tracks.v0 import V0
+    from wayproof.recovery.trial import run_trial
+
+    with SuiteReader(suite_path("wfrb-v0")) as reader:
+        case = V0.read_grid(next(iter(reader.raw_grids()))[1]).cases()[0]
+    scenario = msgspec.structs.replace(case.scenario, budget=steps)
+    case = case._replace(scenario=scenario)
+    source = stdio_agent("bench", shlex.join([sys.executable, "-S", "-c", ANSWERING]))
+    begun: list[float] = []
+    lines: list[bytes] = []
+    send = _AgentProcess.send
+
+    def noting(self: _AgentProcess, line: bytes, deadline: float) -> None:
+        lines.append(line)
+        begun.append(time.perf_counter())
+        send(self, line, deadline)
+
+    _AgentProcess.send = noting  # type: ignore[method-assign]
+    made: list[Policy] = []
+    starts, rounds, bare = [], [], []
+    for _ in range(5):
+        lines.clear()
+        begun.clear()
+        started = time.perf_counter()
+        made.append(source.make(1))
+        starts.append(time.perf_counter() - started)
+        close = getattr(made.pop(), "close", None)
+        assert close is not None
+        close()
+        lines.clear()
+        begun.clear()
+        ran = run_trial("wfrb-v0", case, source, 0)
+        assert ran.agent_outcome == "ok"
+        assert len(lines) == steps + 3
+        rounds.append((begun[-1] - begun[2]) / (steps - 1))
+        bare.append(bare_s(lines[:-2]) / (steps - 1))
+    _AgentProcess.send = send  # type: ignore[method-assign]
+    mine, theirs = min(rounds), min(bare)
+    return [
+        [
+            "round trip of an action",
+            f"{mine * 1e6:.0f} us",
+            f"bare echo loop, same messages {theirs * 1e6:.0f} us",
+            f"{mine / theirs:.2f}",
+        ],
+        ["process start and hello, once a trial", f"{min(starts) * 1e3:.1f} ms", "", ""],
+    ]
+
+
+# -- learners ---------------------------------------------------------------------------
+
+
+def gym_rows(steps: int = 40_000) -> list[list[str]]:
+    import gymnasium
+    from gymnasium.vector import SyncVectorEnv
+
+    name = "wayproof.gym:wayproof/WFRB-v0"
+
+    def alone_s(environment: Any) -> float:
+        environment.reset(seed=1)
+        environment.action_space.seed(1)
+        actions = [int(environment.action_space.sample()) for _ in range(steps)]
+
+        def work() -> None:
+            for action in actions:
+                _, _, terminated, truncated, _ = environment.step(action)
+                if terminated or truncated:
+                    environment.reset()
+
+        return best_s(work, 5) / steps
+
+    def lanes_s(environment: Any, rounds: int) -> float:
+        environment.reset(seed=1)
+        actions = [environment.action_space.sample() for _ in range(rounds)]
+
+        def work() -> None:
+            for action in actions:
+                environment.step(action)
+
+        return best_s(work, 5) / rounds / int(environment.num_envs)
+
+    lake = partial(gymnasium.make, "FrozenLake-v1", map_name="8x8")
+    ours, theirs = alone_s(gymnasium.make(name)), alone_s(lake())
+    rows = [
+        [
+            "one environment, as made",
+            f"{1 / ours:,.0f}",
+            f"FrozenLake {1 / theirs:,.0f}",
+            f"{theirs / ours:.2f}",
+        ]
+    ]
+    batch = lanes_s(gymnasium.make_vec(name, num_envs=256), 300)
+    for what, environments in (
+        ("SyncVectorEnv of our own", [partial(gymnasium.make, name)] * 256),
+        ("SyncVectorEnv of FrozenLake", [lake] * 256),
+    ):
+        sync = lanes_s(SyncVectorEnv(environments), 10)
+        rows.append(
+            [
+                "batch of 256 lanes",
+                f"{1 / batch:,.0f}",
+                f"{what} {1 / sync:,.0f}",
+                f"{sync / batch:.0f}",
+            ]
+        )
+    many = lanes_s(gymnasium.make_vec(name, num_envs=4096), 60)
+    return [*rows, ["batch of 4,096 lanes", f"{1 / many:,.0f}", "", ""]]
+
+
 def table(title: str, header: Sequence[str], rows: list[list[str]]) -> None:
     print(f"\n{title}\n")
     lines = [list(header), ["---"] * len(header), *rows]
@@ -197,6 +347,10 @@ def main() -> None:
         table("Whole cost-to-go field, ms; all equal exactly", header, planner_rows())
     if "world" in parts:
         table("World steps a second", ("against", "ours", "theirs", "ratio"), world_rows())
+    if "stdio" in parts:
+        table("Agents over stdio", ("what", "ours", "against", "ratio"), stdio_rows())
+    if "gym" in parts:
+        table("Steps a second for learners", ("what", "ours", "against", "ratio"), gym_rows())
     if "runs" in parts:
         table("Whole runs", ("run", "time", "against", "ratio"), whole_rows())
 

@@ -1,6 +1,6 @@
 """Many trials side by side in NumPy: the same dynamics, for training only."""
 
-from typing import Any
+from typing import Any, Final
 
 import gymnasium
 import numpy as np
@@ -15,9 +15,7 @@ from wayproof.recovery.tracks.v0 import failure_state
 
 __all__ = ["RecoveryVectorEnv"]
 
-_COLLISION, _INVALID_PATH, _PREMATURE_END = (
-    KINDS.index(kind) for kind in ("collision", "invalid_path", "premature_end")
-)
+_DRAWS: Final = 4096
 
 
 class RecoveryVectorEnv(gymnasium.vector.VectorEnv[Encoded, Any, Any]):
@@ -54,7 +52,10 @@ class RecoveryVectorEnv(gymnasium.vector.VectorEnv[Encoded, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._pays = reward_named(reward).pays
-        self._table = np.stack([encoder.costs(case.loaded.grid).reshape(-1) for case in cases])
+        # A column more than there are cells: entering "finish" costs nothing.
+        self._table = np.zeros((len(cases), encoder.finish + 1), np.uint8)
+        for number, case in enumerate(cases):
+            self._table[number, :-1] = encoder.costs(case.loaded.grid).reshape(-1)
         # One row a scenario: position, spent, proposals left, rejected action, its kind,
         # target, optimum.
         self._starts = np.array(
@@ -77,17 +78,19 @@ class RecoveryVectorEnv(gymnasium.vector.VectorEnv[Encoded, Any, Any]):
             ],
             np.int64,
         ).T.copy()
-        self._budgets = self._starts[2]
         self._case = np.zeros(num_envs, np.int64)
+        self._budget = self._starts[2, self._case]
         self._state = self._starts[:, self._case]
         self._costs = self._table[self._case]
-        self._flat = np.arange(num_envs) * (encoder.finish)
+        self._flat = np.arange(num_envs) * (encoder.finish + 1)
         self._over = np.zeros(num_envs, np.bool_)
+        self._draws = np.zeros(0, np.int64)
 
     def _begin(self, lanes: Any, numbers: Any) -> None:
         self._case[lanes] = numbers
         self._state[:, lanes] = self._starts[:, numbers]
         self._costs[lanes] = self._table[numbers]
+        self._budget[lanes] = self._starts[2, numbers]
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -99,31 +102,36 @@ class RecoveryVectorEnv(gymnasium.vector.VectorEnv[Encoded, Any, Any]):
         """
         super().reset(seed=seed[0] if isinstance(seed, list) else seed)
         wanted = (options or {}).get("scenarios")
+        self._draws = np.zeros(0, np.int64)
         numbers = self._drawn(self.num_envs) if wanted is None else np.asarray(wanted)
         self._begin(np.arange(self.num_envs), numbers)
         self._over[:] = False
         return self._encoded(), {}
 
     def _drawn(self, count: int) -> Any:
-        return self.np_random.integers(len(self.scenarios), size=count)
+        """Draw scenarios, many at a time: a call of the generator costs more than its numbers."""
+        if count > len(self._draws):
+            fresh = self.np_random.integers(len(self.scenarios), size=max(_DRAWS, count))
+            self._draws = np.concatenate((self._draws, fresh))
+        drawn, self._draws = self._draws[:count], self._draws[count:]
+        return drawn
 
     def step(self, actions: Any) -> tuple[Encoded, Any, Any, Any, dict[str, Any]]:
         """Propose an action in every lane."""
-        finish, stride = self.encoder.finish, self.encoder.stride
         here, spent, left, rejected, kind, target, optimum = self._state
-        over = self._over
-        asks = actions == finish
+        asks = actions == self.encoder.finish
+        # Finish is further from any cell of a grid than a neighbour is, so it is never near.
         distance = np.abs(actions - here)
-        near = (distance == 1) | (distance == stride)
-        near &= ~asks
-        entered = self._flat + np.minimum(actions, finish - 1)
-        cost = self._costs.reshape(-1)[entered].astype(np.int64)
-        moves = near & (cost > 0)
-        ends = asks & (here == target)
-        refused = ~(moves | ends)
-        cost *= moves
-        waiting = np.flatnonzero(over)
-        if len(waiting):  # what a lane ignores costs nothing
+        near = distance == 1
+        near |= distance == self.encoder.stride
+        cost = self._costs.reshape(-1)[self._flat + actions] * near
+        moves = cost > 0
+        ends = here == target
+        ends &= asks
+        refused = moves | ends
+        np.logical_not(refused, out=refused)
+        waiting = self._over.nonzero()[0]
+        if waiting.size:  # what a lane ignores costs nothing
             moves[waiting] = ends[waiting] = refused[waiting] = False
             cost[waiting] = 0
             left[waiting] += 1
@@ -131,18 +139,18 @@ class RecoveryVectorEnv(gymnasium.vector.VectorEnv[Encoded, Any, Any]):
         spent += cost
         left -= 1
         np.copyto(rejected, actions, where=refused)
-        reasons = np.where(asks, _PREMATURE_END, np.where(near, _COLLISION, _INVALID_PATH))
-        np.copyto(kind, reasons, where=refused)
-        exact = ends & (spent == optimum)
-        rewards = self._pays(cost, refused, ends, exact, self._budgets[self._case])
-        terminated = ends | (left == 0)
-        if len(waiting):
-            self._begin(waiting, self._drawn(len(waiting)))
+        # 0 for a neighbour, 1 for another cell, 2 for finish: the places in KINDS.
+        np.copyto(kind, (asks + np.int64(1)) - near, where=refused)
+        rewards = self._pays(cost, refused, ends, ends & (spent == optimum), self._budget)
+        terminated = left == 0
+        terminated |= ends
+        if waiting.size:
+            self._begin(waiting, self._drawn(waiting.size))
             terminated[waiting] = False
         self._over = terminated
         return (
             self._encoded(),
-            np.asarray(rewards, np.float64),
+            rewards,
             terminated.copy(),
             np.zeros(self.num_envs, np.bool_),
             {},
@@ -152,7 +160,7 @@ class RecoveryVectorEnv(gymnasium.vector.VectorEnv[Encoded, Any, Any]):
         here, spent, left, rejected, kind, target, _ = self._state
         stride = self.encoder.stride
         return {
-            "costs": self._costs.reshape(-1, stride, stride).copy(),
+            "costs": self._costs[:, :-1].reshape(-1, stride, stride),  # a copy: cut out
             "position": here.copy(),
             "proposals_left": left.reshape(-1, 1).copy(),
             "rejected_action": rejected.copy(),
