@@ -45,12 +45,14 @@ docs: $(VENV)/.installed
 	$(BIN)/python tools/docs.py
 	$(BIN)/python tools/examples.py
 
-site: $(VENV)/.installed docs
+site: $(VENV)/.installed
+	$(BIN)/python tools/docs.py
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs/site -b html . build/site
 	@echo "site: build/site/index.html"
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/fitness_speed.py
+	$(BIN)/python benchmarks/python_speed.py
 	$(BIN)/python benchmarks/recovery_speed.py
 	$(BIN)/python benchmarks/report_speed.py
 
