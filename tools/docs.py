@@ -24,6 +24,7 @@ from tools.pages import (
     decisions,
     failure_kinds,
     index,
+    measures,
     python_names,
     rooms,
     schemas,
@@ -41,6 +42,7 @@ def pages(root: Path) -> dict[str, str]:
     """Return every generated page of the project at ``root``: its text by its path."""
     reference = {
         **{f"commands/{name}.md": body for name, body in commands.bodies().items()},
+        "measures.md": measures.body(),
         "schemas.md": schemas.body(),
         "failure-kinds.md": failure_kinds.body(),
         "python.md": python_names.body(),

@@ -79,6 +79,8 @@ SECTIONS = (
             Page("capture/adding-a-format", "How do I have another agent's logs read?"),
             Page("capture/data-sets", "How do I score the runs of a public data set?"),
             Page("capture/trec", "How do I score a ranked list, or hand tasks to trec_eval?"),
+            Page("compare/gate-in-ci", "May this change land?"),
+            Page("compare/gitlab", "How do I gate a merge request on GitLab?"),
             Page("recovery/agents", "How do I put my own agent in the controls' place?"),
             Page("recovery/reproducibility", "How do I get the published bytes again?"),
             Page("errors", "What does this message mean, and how do I mend its cause?"),
@@ -100,6 +102,7 @@ SECTIONS = (
         (
             Page("semantics", "What exactly does each number of a score mean?"),
             Page("verify", "What does `wayproof verify` believe, and what can't it see?"),
+            Page("compare/statistics", "How is it told that something got better or worse?"),
             Page("recovery/semantics", "What happens in a trial?"),
             Page("recovery/taxonomy", "Which actions are rejected, and why these three kinds?"),
             Page("recovery/exact-cost", "Why is arriving not enough?"),
