@@ -231,3 +231,43 @@ def test_score_takes_measures_gates_and_formats(
     assert "gate FAIL: must-pass t*: 5 of 6 tasks" in ran.err
     assert len((tmp_path / "rows.csv").read_text("utf-8").splitlines()) == 7
     assert "5 of 6 sufficient" in (tmp_path / "page.md").read_text("utf-8")
+
+
+def test_capture_takes_its_table(wayproof: RunWayproof, tmp_path: Path) -> None:
+    """Defaults of capture's own; an option that is given wins, also one that is the default."""
+    log = tmp_path / "run.jsonl"
+    calls = [{"id": "1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]
+    log.write_text(json.dumps([{"role": "assistant", "tool_calls": calls}]), "utf-8")
+    (tmp_path / "wayproof.toml").write_text(
+        '[capture]\nselect = "listed"\nrepo-root = "/app"\n', "utf-8"
+    )
+    said = wayproof("capture", log, cwd=tmp_path).err
+    assert f"settings: capture.select, capture.repo-root from {tmp_path}" in said
+    said = wayproof("capture", log, "--select", "read", cwd=tmp_path).err
+    assert "settings: capture.repo-root from" in said
+    (tmp_path / "wayproof.toml").write_text('[capture]\nselect = "all"\n', "utf-8")
+    assert wayproof("capture", log, cwd=tmp_path).status == 2
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_tables_fit_the_terminal(
+    make_bundle: MakeBundle, wayproof: RunWayproof, columns: int
+) -> None:
+    """No line but a gate's is wider than the terminal, with long ids and every measure."""
+    tasks = [
+        {**task, "task_id": f"{task['task_id']}-{'long' * 40}", "family": f"f{at}" * 30}
+        for at, task in enumerate(tasks_of(12))
+    ]
+    packets = packets_of(tasks)
+    base = make_bundle("base", tasks, packets)
+    for packet in packets[::2]:
+        packet["selected_artifacts"] = []
+        packet["timed_out"] = True
+    new = make_bundle("new", tasks, packets)
+    ran = wayproof(
+        *("compare", base, new, base, "--needed", "0.1", "--measures"),
+        "recall precision censored_p50 censored_p95 R@20 nDCG@10 Success@1 Judged@10",
+        env={"COLUMNS": str(columns)},
+    )
+    assert ran.status == 0
+    assert max(map(len, ran.out.splitlines())) <= columns

@@ -19,6 +19,7 @@ from wayproof.cli.log_options import (
     route_end,
     tell,
 )
+from wayproof.cli.settings_file import add_settings_options, apply_settings
 
 
 def configure(parser: CommandParser) -> None:
@@ -33,6 +34,7 @@ def configure(parser: CommandParser) -> None:
     parser.add_argument("--report", metavar="FILE", help="write what was read and left out as JSON")
     add_packet_options(parser.add_argument_group("packets"), select="read")
     _task_arguments(parser.add_argument_group("tasks"))
+    add_settings_options(parser)
 
 
 def _task_arguments(group: Any) -> None:
@@ -52,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from wayproof.capture.lines import Problems
     from wayproof.capture.matching import match, parse_task_key, read_sidecar, read_task_ids
 
+    apply_settings(args, "capture")
     _check_places(args)
     key = parse_task_key(args.task_id_from) if args.task_id_from is not None else None
     task_ids = read_task_ids(Path(args.tasks)) if args.tasks is not None else None

@@ -16,6 +16,7 @@ from wayproof.cli.log_options import (
     route_end,
     tell,
 )
+from wayproof.cli.settings_file import add_settings_options, apply_settings
 from wayproof.errors import InputError
 from wayproof.text import clip, harmless
 
@@ -32,6 +33,7 @@ def configure(parser: CommandParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit 2 when any line was bad")
     parser.add_argument("--json", action="store_true", help="packet and timeline as JSON Lines")
     add_packet_options(parser.add_argument_group("packets"), select="listed")
+    add_settings_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from wayproof.capture.discover import find_logs
     from wayproof.capture.lines import Problems, Source
 
+    apply_settings(args, "capture")
     problems = Problems()
     for log in find_logs(args.logs, stdin=sys.stdin.buffer):
         try:

@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from wayproof.cli import say
+from wayproof.cli.settings_file import ProgramDefault
 from wayproof.errors import InputError
 from wayproof.text import clip, harmless
 
@@ -40,20 +41,20 @@ def add_packet_options(group: Any, *, select: str) -> None:
     group.add_argument(
         "--select",
         choices=("read", "matched", "listed"),
-        default=select,
+        default=ProgramDefault(select),
         help="selected artifacts: files read, and matched, and listed (default: %(default)s)",
     )
     group.add_argument(
         "--until",
         metavar="PLACE",
-        default="edit",
+        default=ProgramDefault("edit"),
         help="where routes end: the first edit of what existed (default: edit), the first write "
         "(write), the answer whatever is edited (answer), first-contact, or calls=N",
     )
     group.add_argument(
         "--wall",
         choices=("native", "elapsed"),
-        default="native",
+        default=ProgramDefault("native"),
         help="wall_ms from the log's own measurements (default) or from timestamps",
     )
 

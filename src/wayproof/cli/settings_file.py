@@ -8,10 +8,16 @@ from typing import Any, Final, NamedTuple
 
 from wayproof.cli import say
 
-__all__ = ["SETTINGS_NAME", "add_settings_options", "apply_settings"]
+__all__ = ["SETTINGS_NAME", "ProgramDefault", "add_settings_options", "apply_settings"]
 
 SETTINGS_NAME: Final = "wayproof.toml"
 _MOST_BYTES: Final = 1 << 20
+
+
+class ProgramDefault(str):
+    """A default that a settings file may replace: the command line gives plain text."""
+
+    __slots__ = ()
 
 
 class _Key(NamedTuple):
@@ -50,6 +56,10 @@ def _bounds(value: Any) -> list[str] | None:
     return [f"{name}={bound}" for name, bound in value.items()]
 
 
+def _one_of(*words: str) -> Callable[[Any], str | None]:
+    return lambda value: value if value in words else None
+
+
 def _measures(value: Any) -> str | None:
     texts = _texts(value)
     return None if texts is None else " ".join(texts)
@@ -79,8 +89,11 @@ _TABLES: Final[Mapping[str, Mapping[str, _Key]]] = {
         "needed": _Key("needed", _number, "a difference"),
     },
     "capture": {
-        "repo-root": _Key("repo_root", _texts, "folders"),
-        "select": _Key("select", _text, "how ids are selected"),
+        "repo-root": _Key("repo_root", _text, "a folder, as the log spells it"),
+        "map": _Key("map", _texts, 'texts such as "/app=src"'),
+        "select": _Key("select", _one_of("read", "matched", "listed"), "read, matched or listed"),
+        "until": _Key("until", _text, "where routes end"),
+        "wall": _Key("wall", _one_of("native", "elapsed"), "native or elapsed"),
     },
 }
 
@@ -111,7 +124,8 @@ def apply_settings(args: argparse.Namespace, *tables: str) -> None:
     for table in tables:
         for name, value in document.get(table, {}).items():
             key = _TABLES[table][name]
-            if hasattr(args, key.option) and getattr(args, key.option) in (None, [], False):
+            current = getattr(args, key.option, "not an option of this command")
+            if current in (None, [], False) or isinstance(current, ProgramDefault):
                 setattr(args, key.option, value)
                 taken.append(f"{table}.{name}")
     if taken:
