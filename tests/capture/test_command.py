@@ -379,4 +379,5 @@ def test_stdout_that_cannot_be_written() -> None:
         command = f"{sys.executable} -m wayproof capture '{ONE}' {redirection}"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert done.returncode == status, redirection
-        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        assert status == 0 or len(done.stderr.splitlines()) == 1, done.stderr

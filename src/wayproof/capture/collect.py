@@ -1,17 +1,20 @@
 """Logs to packets: the room's one entrance for the command line and for Python."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from wayproof.capture.discover import find_logs
+from wayproof.capture.edited import EditedFiles
+from wayproof.capture.ids import EXTERNAL, Roots, stable_id
 from wayproof.capture.lines import Problems, Source
-from wayproof.capture.packet import PacketOptions, make_packet
+from wayproof.capture.packet import PacketOptions, make_packet, roots_of
 from wayproof.capture.registry import adapter_of, known_format, read_log
 from wayproof.capture.route import Route, RouteCutter, Tier, Until
-from wayproof.capture.session import SessionInfo
+from wayproof.capture.session import SessionInfo, Sink
 from wayproof.capture.sessions import Sessions
 from wayproof.errors import InputError
 
@@ -26,13 +29,17 @@ __all__ = [
 
 
 class Captured(msgspec.Struct, kw_only=True):
-    """A session that was read: its route, and the packet made of it."""
+    """A session that was read: its route, and the packet made of it.
+
+    ``edited`` are the ids of the files that it edited, to its end, where that was asked for.
+    """
 
     file: str
     format: str
     route: Route
     packet: dict[str, Any]
     size_bytes: int = 0
+    edited: tuple[str, ...] = ()
 
     @property
     def session_id(self) -> str | None:
@@ -63,7 +70,7 @@ class Capture(msgspec.Struct, kw_only=True):
         return [one.packet for one in self.sessions]
 
 
-def capture_file(
+def capture_file(  # noqa: PLR0913 - each is a setting of its own
     path: Path,
     *,
     problems: Problems,
@@ -71,6 +78,7 @@ def capture_file(
     format_name: str | None = None,
     tier: Tier = "read",
     until: Until | None = None,
+    edits: bool = False,
     options: PacketOptions | None = None,
 ) -> Iterator[Captured]:
     """Yield the sessions of one log.
@@ -85,7 +93,7 @@ def capture_file(
     def read(sessions: Sessions) -> str | None:
         return read_log(source, sessions, format_name=format_name)
 
-    yield from captured_by(read, source, tier=tier, until=until, options=options)
+    yield from captured_by(read, source, tier=tier, until=until, edits=edits, options=options)
 
 
 def captured_by(
@@ -94,39 +102,53 @@ def captured_by(
     *,
     tier: Tier = "read",
     until: Until | None = None,
+    edits: bool = False,
     options: PacketOptions | None = None,
     known: frozenset[int] = frozenset(),
 ) -> Iterator[Captured]:
     """Yield the sessions that ``read`` hands over; it returns their format's name."""
     cutters: dict[str, RouteCutter] = {}
+    editing: dict[str, EditedFiles] = {}
 
-    def sinks_of(info: SessionInfo) -> tuple[RouteCutter]:
+    def sinks_of(info: SessionInfo) -> tuple[Sink, ...]:
         cutters[info.key] = RouteCutter(info, tier=tier, until=until)
-        return (cutters[info.key],)
+        if not edits:
+            return (cutters[info.key],)
+        editing[info.key] = EditedFiles(info)
+        return (cutters[info.key], editing[info.key])
 
     found = read(Sessions(sinks_of, known=known))
     if found is None:
         return
-    for cutter in cutters.values():
+    wanted = options or PacketOptions()
+    for key, cutter in cutters.items():
         route = cutter.finish()
-        packet = make_packet(
-            route, format_name=found, file=source.name, options=options or PacketOptions()
-        )
+        packet = make_packet(route, format_name=found, file=source.name, options=wanted)
         yield Captured(
             file=source.name,
             format=found,
             route=route,
             packet=packet,
             size_bytes=source.path.stat().st_size,
+            edited=_ids(editing[key].paths, roots_of(route, wanted)) if edits else (),
         )
 
 
-def capture_logs(
+def _ids(paths: Iterable[str], roots: Roots) -> tuple[str, ...]:
+    """Return the ids of some paths in the repository, each once."""
+    ids = (stable_id(path, roots=roots) for path in paths)
+    return tuple(
+        dict.fromkeys(one for one in ids if one is not None and not one.startswith(EXTERNAL))
+    )
+
+
+def capture_logs(  # noqa: PLR0913 - each is a setting of its own
     places: Sequence[str | Path],
     *,
     format_name: str | None = None,
     tier: Tier = "read",
     until: Until | None = None,
+    edits: bool = False,
     options: PacketOptions | None = None,
     problems: Problems | None = None,
     stdin: BinaryIO | None = None,
@@ -146,6 +168,8 @@ def capture_logs(
         Which selections count; see :mod:`wayproof.capture.route`.
     until
         Where routes end at the latest; None: at the first edit.
+    edits
+        Note which files each session edited, to its end; that takes reading all of it.
     options
         How packets are made.
     problems
@@ -172,6 +196,7 @@ def capture_logs(
                 format_name=format_name,
                 tier=tier,
                 until=until,
+                edits=edits,
                 options=options,
             )
         except InputError as error:
@@ -179,7 +204,8 @@ def capture_logs(
                 raise
             left_out.append(f"{log.name}: {error.problem}")
     found, parts = _without_parts(found)
-    found, resumed = _resumed(found, tier=tier, until=until, options=options)
+    again_with = partial(captured_by, tier=tier, until=until, edits=edits, options=options)
+    found, resumed = _resumed(found, again_with)
     kept, copies = originals(found)
     kept, idle = _asking(kept)
     return Capture(
@@ -210,10 +236,7 @@ def _is_idle(one: Captured) -> bool:
 
 def _resumed(
     found: Sequence[Captured],
-    *,
-    tier: Tier,
-    until: Until | None,
-    options: PacketOptions | None,
+    again_with: Callable[..., Iterator[Captured]],
 ) -> tuple[list[Captured], list[str]]:
     """Read resumed sessions again without the history that belongs to an earlier one.
 
@@ -235,7 +258,7 @@ def _resumed(
         for one in (first, *later):
             quiet = Source(Path(one.file), problems=Problems())
             if one is not first:
-                own = list(_own(quiet, name, frozenset(known), tier, until, options))
+                own = list(_own(quiet, name, frozenset(known), again_with))
                 again[id(one)] = own
                 if not own:
                     left_out.append(f"{one.file}: repeats the route of {first.file}")
@@ -244,12 +267,7 @@ def _resumed(
 
 
 def _own(
-    source: Source,
-    name: str,
-    known: frozenset[int],
-    tier: Tier,
-    until: Until | None,
-    options: PacketOptions | None,
+    source: Source, name: str, known: frozenset[int], again: Callable[..., Iterator[Captured]]
 ) -> Iterator[Captured]:
     """Yield what a log holds beside known records, if anything was called or answered in it."""
 
@@ -257,7 +275,7 @@ def _own(
         adapter_of(name).read(source, sessions)
         return name
 
-    for one in captured_by(read, source, tier=tier, until=until, options=options, known=known):
+    for one in again(read, source, known=known):
         if one.route.steps or one.route.answer is not None:
             yield one
 

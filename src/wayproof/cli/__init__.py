@@ -49,6 +49,7 @@ COMMANDS: dict[str, Command] = {
         "wayproof.cli.inspect", "show a log's sessions, and why packets say what they say"
     ),
     "formats": Command("wayproof.cli.formats", "list the log formats, and what each can't know"),
+    "tasks": Command("wayproof.cli.tasks", "draft tasks from a repository's history"),
     "trec": Command("wayproof.cli.trec", "read and write TREC's judgments and runs"),
     "compare": Command(
         "wayproof.cli.compare", "compare two bundles: what changed, what is new, may it land"

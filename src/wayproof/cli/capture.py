@@ -1,6 +1,7 @@
 """``wayproof capture LOG…``: packets from the logs people have."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +47,16 @@ def _task_arguments(group: Any) -> None:
         help="session (default), file, or prompt:REGEX over the first prompt",
     )
     group.add_argument("--sidecar", metavar="FILE", help="JSON object of session_id: task_id")
-    group.add_argument("--draft-tasks", metavar="FILE", help="write task drafts to fill in")
+    group.add_argument(
+        "--draft-tasks",
+        metavar="FILE",
+        help="write task drafts to fill in, with the files that the session edited as suggestions",
+    )
+    group.add_argument(
+        "--accept-suggestions",
+        action="store_true",
+        help="take suggestions for expected artifacts: such a task is no draft",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,6 +96,7 @@ def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]
         format_name=format_name(args),
         tier=args.select,
         until=route_end(args),
+        edits=args.draft_tasks is not None,
         options=packet_options(args),
         stdin=sys.stdin.buffer,
     )
@@ -97,7 +108,7 @@ def _write(args: argparse.Namespace, captured: Sequence[Any], matched: Any) -> N
     from wayproof.capture.output import json_line, write_whole
 
     if args.draft_tasks is not None:
-        drafts = draft_tasks(captured, matched.packets)
+        drafts = draft_tasks(captured, matched.packets, accept_suggestions=args.accept_suggestions)
         write_whole(Path(args.draft_tasks), map(json_line, drafts))
     put(args.out, map(json_line, matched.packets))
 
@@ -114,15 +125,46 @@ def _tell(
         tell(str(problem))
     if problems.count > MAX_NAMED:
         tell(f"… and {counted(problems.count - MAX_NAMED, 'more bad line')}")
-    for text in skipped:
+    for text in _by_reason(skipped):
         tell(f"left out: {text}")
     for session in matched.unmatched_sessions:
         tell(f"session without a task: {session}")
     for task in matched.unmatched_tasks:
         tell(f"task without a session: {task} (scored as route_error)")
     tell(_summary(captured, matched, problems))
+    _advise(args, matched.packets)
     if args.report is not None:
         _report(args.report, captured, matched, problems, skipped)
+
+
+_FEW = 5
+
+
+def _by_reason(left_out: Sequence[str]) -> list[str]:
+    """Name a few one by one; count many by their reason (the report has each)."""
+    if len(left_out) <= _FEW:
+        return list(left_out)
+    counts: dict[str, int] = {}
+    for text in left_out:
+        reason = _SOMETHING.sub(r"\1 another", text.rsplit(": ", 1)[-1])
+        counts[reason] = counts.get(reason, 0) + 1
+    return [f"{count} × {reason}" for reason, count in counts.items()]
+
+
+_SOMETHING = re.compile(r"^(repeats the route of|a sub-agent of|goes on with) .*$")
+
+
+def _advise(args: argparse.Namespace, packets: Sequence[Any]) -> None:
+    """Say what would make the packets better."""
+    from wayproof.capture.advice import better_root, only_elapsed
+
+    root = better_root(packets)
+    if root is not None:
+        tell(f"nearly all ids lie outside the repository root: --repo-root {root} would hold them")
+    if args.wall == "native" and only_elapsed(packets):
+        tell(
+            "these logs measure no time: --wall elapsed takes it from timestamps, waiting included"
+        )
 
 
 def _summary(captured: Sequence[Any], matched: Any, problems: Any) -> str:

@@ -150,6 +150,14 @@ class Files:
                 return False
         return True
 
+    def remember(self, call: ReadCall) -> None:
+        """Take what a call that succeeded made."""
+        call.step.made = tuple(path for path in call.makes if self.make(path))
+        for path in call.outside:
+            self.make_outside(path)
+        for path, writes in call.scripts:
+            self.wrote(path, writes)
+
     def make(self, path: str) -> bool:
         """Remember a file that the session made; False for one that it had seen before."""
         if path in self._made or self.knows(path):

@@ -25,7 +25,7 @@ from wayproof.capture.shell.patches import patch_writes
 from wayproof.capture.shell.scripts import language_of, script_writes
 from wayproof.capture.tools import tool_writes
 
-__all__ = ["Verdict", "judged"]
+__all__ = ["Verdict", "call_writes", "judged"]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +90,23 @@ _OF_PURPOSE = {
     "remote": _BOOKKEEPING,
     "run": Verdict(kind="execution"),
 }
+
+
+def call_writes(call: ReadCall, files: Files) -> Iterator[str]:
+    """Yield the full paths that a call writes in the repository, its own files left out."""
+    if call.reading is None:
+        places = [(write, call.folders) for write in _tool_writes(call)]
+    else:
+        places = [
+            (write, (*call.folders, command.folder))
+            for segment in call.reading.segments
+            for act, command in zip(segment.acts, segment.commands, strict=False)
+            for write in act.writes
+        ]
+    for write, folders in places:
+        path = files.full(write.path, folders) if write.path is not None else None
+        if path is not None and not files.is_made(path) and not files.is_outside(path):
+            yield path
 
 
 # -- one write ----------------------------------------------------------------------------

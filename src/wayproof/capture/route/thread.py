@@ -198,7 +198,7 @@ class ThreadCut:
         if step.outcome.ok is not False and not step.outcome.refused:
             if step.looks:
                 step.selections = tuple(selected(call, event, wanted=self._wanted))
-            self._remember(call)
+            self._files.remember(call)
             self._files.saw(call, event)
 
     def _end_if_decided(self) -> None:
@@ -211,13 +211,6 @@ class ThreadCut:
             if step.kind in self._ends:
                 self._end_at(step)
                 return
-
-    def _remember(self, call: ReadCall) -> None:
-        call.step.made = tuple(path for path in call.makes if self._files.make(path))
-        for path in call.outside:
-            self._files.make_outside(path)
-        for path, writes in call.scripts:
-            self._files.wrote(path, writes)
 
     def finish(self) -> None:
         """Decide what no result has decided: the log has ended."""
