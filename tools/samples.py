@@ -10,7 +10,14 @@ from typing import Any
 from wayproof.cli import main
 from wayproof.stats.seeded import SplitMix64, stream
 
-__all__ = ["HOSTILE_TEXTS", "fitness_bundle", "hostile_bundle", "recovery_bundle", "task_pairs"]
+__all__ = [
+    "HOSTILE_TEXTS",
+    "fitness_bundle",
+    "hostile_bundle",
+    "recovery_bundle",
+    "task_pairs",
+    "worse_bundle",
+]
 
 ROUTE_TYPES = ("context_pack", "keyword_search", "symbol_lookup", "graph_walk", "doc_index")
 WORDS = (
@@ -127,6 +134,22 @@ def _quietly(*arguments: str) -> None:
 def fitness_bundle(folder: Path, count: int) -> Path:
     """Score ``count`` made-up tasks; tasks and packets lie beside the bundle."""
     return _score(folder, list(task_pairs(count)))
+
+
+def worse_bundle(bundle: Path) -> Path:
+    """Score the tasks of a :func:`fitness_bundle` again, with packets that got worse."""
+    folder = bundle.parent / "worse"
+    folder.mkdir()
+    lines = (bundle.parent / "packets.jsonl").read_text("utf-8").splitlines()
+    packets = [json.loads(line) for line in lines]
+    for at, packet in enumerate(packets):
+        if at % 29 == 0:
+            packet["selected_artifacts"] = []
+        if at % 17 == 0 and packet["wall_ms"]:
+            packet["wall_ms"] *= 3
+    _write_lines(folder / "packets.jsonl", packets)
+    (folder / "tasks.jsonl").write_bytes((bundle.parent / "tasks.jsonl").read_bytes())
+    return scored(folder)
 
 
 def hostile_bundle(folder: Path) -> Path:

@@ -52,6 +52,9 @@ def make_pages(folder: Path) -> dict[str, Path]:
     make("report", samples.recovery_bundle(folder), "--out", pages["recovery"])
     make("report", samples.hostile_bundle(hostile), "--out", pages["hostile"])
     make("explore", "--out", folder / "explorer")
+    worse = samples.worse_bundle(bundle)
+    make("report", "--compare", bundle, worse, "--out", folder / "compare.html")
+    pages["compare"] = folder / "compare.html"
     return {**pages, "explorer": folder / "explorer" / "index.html"}
 
 
@@ -93,6 +96,7 @@ SHOTS: dict[str, tuple[str, Callable[["Page"], None]]] = {
     "recovery": ("recovery", as_opened),
     "recovery-trial": ("recovery", show_trial),
     "explorer": ("explorer", show_walk),
+    "compare": ("compare", as_opened),
 }
 
 

@@ -264,3 +264,31 @@ def test_the_index_has_each_bundles_numbers(index_page: Path, fitness: Path, vis
     page.locator('.index a[href*="queue=latency"]').click()
     page.wait_for_selector("html[data-ready]")
     assert page.get_attribute("#tab-latency", "aria-selected") == "true"
+
+
+def test_a_row_says_when_its_panel_was_left_out(
+    fitness: Path, tmp_path: Path, visit: Visit
+) -> None:
+    """In a file that is full: on the row, and never on a debt's while another has one."""
+    from wayproof.bundles.reader import open_bundle
+    from wayproof.report.fitness_page import FitnessLimits, fitness_pages
+    from wayproof.report.provenance import NO_PROVENANCE
+
+    lines = (fitness / "results.jsonl").read_text("utf-8").splitlines()
+    debts = [
+        len(line)
+        for line in lines
+        if json.loads(line)["sufficiency_status"] == "fail"
+        or json.loads(line)["latency_status"] in {"fail", "timeout"}
+    ]
+    limits = FitnessLimits(panel_bytes=sum(debts) + 2_000)
+    made = fitness_pages(open_bundle(fitness), NO_PROVENANCE, may_page=False, limits=limits)
+    out = tmp_path / "full.html"
+    out.write_bytes(b"".join(next(made).parts))
+    page = visit(out)
+    page.click("#tab-all")
+    rows = page.locator(".list-body .task").all_inner_texts()
+    assert any("(no panel in this file)" in row for row in rows)
+    page.click("#tab-sufficiency")
+    rows = page.locator(".list-body .task").all_inner_texts()
+    assert not any("(no panel" in row for row in rows)

@@ -119,13 +119,13 @@ def test_the_panel_shows_one_result_whole(
     found, missing, extra = (
         page.locator(f"#panel .ids.{mark}").first for mark in ("good", "bad", "none")
     )
-    assert missing.locator("li").all_inner_texts() == result["missing_expected_artifacts"]
+    assert missing.locator("li code").all_inner_texts() == result["missing_expected_artifacts"]
     if result["found_expected_artifacts"]:
-        assert found.locator("li").all_inner_texts() == result["found_expected_artifacts"]
+        assert found.locator("li code").all_inner_texts() == result["found_expected_artifacts"]
     expected = set(result["expected_artifacts"])
     surplus = [each for each in result["selected_artifacts"] if each not in expected]
     if surplus:
-        assert extra.locator("li").all_inner_texts() == surplus
+        assert extra.locator("li code").all_inner_texts() == surplus
     assert all(term in said for term in task["scent_terms"])
     assert "sessions/day.jsonl" in said
 
@@ -255,7 +255,7 @@ def scored(folder: Path, tasks: list[dict[str, Any]], packets: list[dict[str, An
 
 def test_attempts_sort_by_number_and_near_values_stay_apart(tmp_path: Path, visit: Visit) -> None:
     """#2 before #10; 100.04 ms over a budget of 100 is more than 1.00 times it."""
-    task = {"task_id": "t", "route_type": "r", "latency_budget_ms": 100}
+    task = {"task_id": "t", "expected_artifacts": ["a"], "latency_budget_ms": 100}
     packets = [
         {"task_id": "t", "attempt": number, "wall_ms": 100.04, "timed_out": False}
         for number in (10, 2, 1)
@@ -271,7 +271,7 @@ def test_attempts_sort_by_number_and_near_values_stay_apart(tmp_path: Path, visi
 
 def test_an_unmeasured_time_is_called_so(tmp_path: Path, visit: Visit) -> None:
     """No dash in the place of a number of milliseconds."""
-    task = {"task_id": "t", "route_type": "r", "latency_budget_ms": 100}
+    task = {"task_id": "t", "expected_artifacts": ["a"], "latency_budget_ms": 100}
     page = visit(scored(tmp_path, [task], [{"task_id": "t", "timed_out": False}]))
     page.click("#tab-all")
     page.locator(".list-body .task").first.click()

@@ -164,3 +164,14 @@ def test_keys_work_page_wide_but_not_in_fields(
     page.focus("#filter-policy")
     page.keyboard.press("ArrowRight")
     assert page.input_value("#scrub") == "0"
+
+
+def test_costs_to_go_can_be_shown(explorer: Path, recovery_report: Path, visit: Visit) -> None:
+    """One number a reachable cell, 0 on the target; hidden until asked for."""
+    for path in (explorer, recovery_report):
+        page = visit(path)
+        assert page.locator("#board .to-go").count() == 0
+        page.check("#show-to-go")
+        shown = page.locator("#board .to-go").all_text_contents()
+        assert shown.count("0") == 1
+        assert len(shown) > 10

@@ -1,6 +1,6 @@
 // The fitness report: two debt queues and all results as lists, and a panel for one result.
 
-import { byId, dataBlock, foreign, visible } from "../../web/static/dom.js";
+import { byId, dataBlock, el, foreign, visible } from "../../web/static/dom.js";
 import { apartFromOne, number, numberOrDash, onLanguage, percent, startLocale, text } from "../../web/static/locale.js";
 import { List, byNumber, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
 import { Permalink, hashOf } from "../../web/static/permalink.js";
@@ -21,6 +21,9 @@ export function shownName(data, index) {
 
 /** A result's whole id, which lists may show clipped. */
 export const wholeId = (data, index) => data.whole[index] ?? data.ids[index];
+
+/** Whether a result's panel is in this file, or on a page that the list leads to. */
+const hasPanel = (data, index) => data.detail[index] >= 0 || Boolean(data.panel_link?.[index]);
 
 /** Names of the first missing ids, and how many more there are. */
 function missingText(data, index) {
@@ -49,7 +52,10 @@ function columnsOf(data) {
       key: "task",
       // Results stand in the order of their id, then of their attempt as a number.
       sort: (a, b) => a - b,
-      draw: (index) => foreign(shownName(data, index)),
+      draw: (index) =>
+        hasPanel(data, index)
+          ? foreign(shownName(data, index))
+          : el("span", {}, foreign(shownName(data, index)), el("span", { class: "small soft" }, ` ${text("row.noPanel")}`)),
     },
     kind: { key: "kind", sort: byNumber(data.kind), draw: (index) => kindMark(data.kind[index]) },
     latency: {

@@ -9,7 +9,13 @@ const MARGIN = 20;
 const centre = ([row, column]) => [MARGIN + (column + 0.5) * CELL, MARGIN + (row + 0.5) * CELL];
 const points = (cells) => cells.map((cell) => centre(cell).join(",")).join(" ");
 
-function cellShape(grid, row, column, showCosts) {
+/** A cell's cost to go, where it is known and asked for. */
+function costToGo(grid, row, column, [x, y], isShown) {
+  const cost = isShown ? (grid.potentials?.[row]?.[column] ?? null) : null;
+  return cost === null ? [] : [svg("text", { x: x + 5, y: y + CELL - 6, class: "to-go" }, String(cost))];
+}
+
+function cellShape(grid, row, column, { showCosts, showToGo }) {
   const symbol = grid.rows[row][column];
   const [x, y] = [MARGIN + column * CELL, MARGIN + row * CELL];
   const isWall = symbol === "#";
@@ -27,10 +33,8 @@ function cellShape(grid, row, column, showCosts) {
     const hatch = `M${x + 8} ${y + 32}L${x + 32} ${y + 8}M${x + 6} ${y + 20}L${x + 20} ${y + 6}M${x + 20} ${y + 34}L${x + 34} ${y + 20}`;
     return [rect, svg("path", { d: hatch, class: "hatch" })];
   }
-  if (!showCosts) {
-    return [rect];
-  }
-  return [rect, svg("text", { x: x + CELL - 5, y: y + 13, class: "cost" }, symbol)];
+  const cost = showCosts ? [svg("text", { x: x + CELL - 5, y: y + 13, class: "cost" }, symbol)] : [];
+  return [rect, ...cost, ...costToGo(grid, row, column, [x, y], showToGo)];
 }
 
 function endMarks(grid) {
@@ -72,6 +76,7 @@ function refusedMark(grid, position, action) {
  * @param {object|null} scene.refused the action just rejected, if any
  * @param {boolean} scene.showCosts
  * @param {boolean} scene.showOptimal
+ * @param {boolean} scene.showToGo optimal cost from each cell to the target
  * @param {number[]|null} scene.cursor cell under the keyboard's cursor
  * @returns {SVGElement[]}
  */
@@ -80,7 +85,7 @@ export function drawBoard(scene) {
   const shapes = [];
   for (let row = 0; row < grid.rows.length; row += 1) {
     for (let column = 0; column < grid.rows[row].length; column += 1) {
-      shapes.push(...cellShape(grid, row, column, scene.showCosts));
+      shapes.push(...cellShape(grid, row, column, scene));
     }
   }
   if (scene.trail.length > 1) {

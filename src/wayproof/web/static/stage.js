@@ -81,7 +81,7 @@ export class Stage {
   #other = null;
   #shown = 0;
   #timer = null;
-  #options = { showCosts: true, showOptimal: true };
+  #options = { showCosts: true, showOptimal: true, showToGo: false };
 
   /**
    * @param {(trial: object, shown: number, isPlaying: boolean) => void} onMoment called
@@ -102,6 +102,9 @@ export class Stage {
         this.#start();
       }
     });
+    byId("show-to-go").addEventListener("change", (event) =>
+      this.setOptions({ showToGo: event.target.checked }),
+    );
     document.addEventListener("keydown", (event) => this.#onKey(event));
     onLanguage(() => this.redraw());
   }
