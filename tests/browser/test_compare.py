@@ -127,3 +127,15 @@ def test_what_is_no_pair_is_refused(
     assert main(["report", "--compare", base, new, "--tasks", base, "--out", out]) == 2
     assert "a comparison reads bundles alone" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_compare_writes_the_page_too(
+    sides: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`compare --report` beside its own output; what stands there is kept."""
+    out = tmp_path / "page.html"
+    base, new = map(str, sides)
+    assert main(["compare", base, new, "--report", str(out)]) == 0
+    assert "sufficiency debts" in capsys.readouterr().out
+    assert out.read_text("utf-8").startswith("<!doctype html>")
+    assert main(["compare", base, new, "--report", str(out)]) == 2

@@ -40,6 +40,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIFFERENCE",
         help="say how many tasks and clusters such a difference would need",
     )
+    parser.add_argument(
+        "--report",
+        metavar="DIR|FILE.html",
+        type=Path,
+        help="write the page of the comparison as well (as `wayproof report --compare` does)",
+    )
     add_measure_options(parser)
     add_format_option(parser)
     add_compare_gates(parser)
@@ -86,6 +92,11 @@ def run(args: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     comparison = replace(comparison, gates=lines)
+    if args.report is not None:
+        from wayproof.cli.report import write_comparison
+
+        page = write_comparison(comparison, args.bundles[-2:], args.report, overwrite=False)
+        say(f"written: {page}")
     if not write_formats(formats, comparison):
         from wayproof.cli.compare_tables import print_comparison
 

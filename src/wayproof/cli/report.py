@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
     from wayproof.web.page import Page
 
 
@@ -79,12 +82,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_comparison(args: argparse.Namespace) -> int:
     """Compare two bundles and write the page, as a folder or as one file."""
-    from wayproof.bundles.reader import open_bundle
     from wayproof.compare import compare_bundles
     from wayproof.errors import InputError
-    from wayproof.report.compare_page import compare_page
-    from wayproof.report.site import REPORT_LIMITS, source_digests
-    from wayproof.web.write import write_file, write_folder
 
     if len(args.bundles) != 2:
         raise InputError(
@@ -99,20 +98,36 @@ def _write_comparison(args: argparse.Namespace) -> int:
             setting="compare",
             mend="leave {tasks} and {packets} out",
         )
-    pages = compare_page(compare_bundles(*args.bundles))
-    if args.out.suffix == ".html":
-        write_file(next(pages), args.out, overwrite=args.overwrite)
-        print(args.out, file=sys.stdout)
-        return 0
+    comparison = compare_bundles(*args.bundles)
+    print(write_comparison(comparison, args.bundles, args.out, overwrite=args.overwrite))
+    return 0
+
+
+def write_comparison(
+    comparison: "Comparison | RecoveryComparison",
+    folders: "Sequence[Path]",
+    out: Path,
+    *,
+    overwrite: bool,
+) -> Path:
+    """Write a comparison's page, as a folder or as one file; return the page's path."""
+    from wayproof.bundles.reader import open_bundle
+    from wayproof.report.compare_page import compare_page
+    from wayproof.report.site import REPORT_LIMITS, source_digests
+    from wayproof.web.write import write_file, write_folder
+
+    pages = compare_page(comparison)
+    if out.suffix == ".html":
+        write_file(next(pages), out, overwrite=overwrite)
+        return out
     write_folder(
         pages,
-        args.out,
-        overwrite=args.overwrite,
-        inputs=source_digests([open_bundle(folder) for folder in args.bundles]),
+        out,
+        overwrite=overwrite,
+        inputs=source_digests([open_bundle(folder) for folder in folders]),
         limits=REPORT_LIMITS,
     )
-    print(args.out / "index.html", file=sys.stdout)
-    return 0
+    return out / "index.html"
 
 
 def _told(pages: Iterator["Page"]) -> Iterator["Page"]:
