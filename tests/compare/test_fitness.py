@@ -10,6 +10,7 @@ import pytest
 from compare_bundles import MakeBundle, packets_of, tasks_of
 from conftest import RunWayproof
 from wayproof.compare import CompareRequest, compare_bundles
+from wayproof.compare.columns import judge
 from wayproof.errors import InputError, IntegrityError
 from wayproof.evidence.comparison_records import Comparison, MeasureChange
 from wayproof.measures.means import measure_means
@@ -95,6 +96,31 @@ def test_a_check_that_was_not_made_pays_nothing(make_bundle: MakeBundle) -> None
         "sufficiency:t001": "paid",
     }
     assert comparison.queues[0].debts[0].reason == "the check of forbidden_route was not made"
+
+
+def test_every_failed_check_must_be_made_again(make_bundle: MakeBundle) -> None:
+    """The first failing check passes now, but the second one was not made: nothing is paid."""
+    tasks = [{**task, "forbidden_first_routes": ["grep -r"]} for task in tasks_of(8)]
+    packets = packets_of(tasks)
+    packets[0] |= {"first_contact_command": "grep -r x .", "selected_artifacts": []}
+    base = make_bundle("base", tasks, packets)
+    packets[0] |= {"first_contact_command": None, "selected_artifacts": ["a0", "b0"]}
+    comparison = _compare(base, make_bundle("new", tasks, packets))
+    assert _changes(comparison, 0) == {"sufficiency:t000": "no_longer_measured"}
+
+
+def test_a_verdict_needs_both_p_and_interval(make_bundle: MakeBundle) -> None:
+    """An adjusted p above .05 is undecided, whatever the interval; so is one that holds 0."""
+    tasks = tasks_of(20, families=20)
+    packets = packets_of(tasks)
+    good = make_bundle("good", tasks, packets)
+    for packet in packets[:16]:
+        packet["selected_artifacts"] = []
+    row = _measure(_compare(good, make_bundle("bad", tasks, packets)), "recall")
+    assert judge(row)[0] == "worse"
+    assert judge(msgspec.structs.replace(row, p_adjusted=0.05))[0] == "worse"
+    assert judge(msgspec.structs.replace(row, p_adjusted=0.051))[0] == "undecided"
+    assert judge(msgspec.structs.replace(row, high=0.0))[0] == "undecided"
 
 
 def test_debts_that_change_their_kind_are_carried(make_bundle: MakeBundle) -> None:
