@@ -193,3 +193,18 @@ def test_numbers_of_numpy_are_numbers() -> None:
     for value in (numpy.float64(5), numpy.bool_(True), numpy.array([5]), numpy.str_("5")):
         with pytest.raises(InputError, match="latency_budget_ms"):
             evaluate_task({"latency_budget_ms": value}, {})
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "found"),
+    [
+        ("e", "cafe\u0301", False),  # composed, its last letter is another one
+        ("\u00e9", "CAFE\u0301", True),
+        ("cafe", "CAFE", True),
+        ("\u00e9", "e", False),
+    ],
+)
+def test_scent_is_looked_for_in_folded_text(term: str, text: str, found: bool) -> None:
+    """What stands there letter for letter may be part of another character."""
+    result = evaluate_task({"scent_terms": [term]}, {"summary": text})
+    assert (result["scent_status"] == "pass") is found

@@ -201,6 +201,7 @@ def test_drafts_are_set_aside_with_a_count(tmp_path: Path) -> None:
         "scent_term", "scnet_terms", "famliy", "familys", "dratf", "task_ids", "relevence",
         "latency_budget_m", "first_contact_command", "selected_artifacts", "selected_things",
         "wall_ms", "timed_out", "route_hint", "command_used", "literal_id",
+        "expectd_artefacts", "latency_bugdet_m", "rout_tipe",
     ],
 )  # fmt: skip
 def test_a_key_that_is_nearly_a_known_one_is_refused(tmp_path: Path, key: str) -> None:
@@ -224,6 +225,7 @@ def test_a_key_that_is_nearly_a_known_one_is_refused(tmp_path: Path, key: str) -
         "difficulty",
         "latency_budget",
         "drafty2",
+        "tusk_ids",
         "title",
     ],
 )
@@ -234,7 +236,7 @@ def test_other_unknown_keys_are_passed_over(tmp_path: Path, key: str) -> None:
 
 
 def test_an_escaped_colon_hides_no_key(tmp_path: Path) -> None:
-    """Counting colons is a shortcut, and shortcuts are where lies get in."""
+    """Counting colons must not miss a key."""
     line = b'{"task_id": "a", "family": "x\\u003ay", "expected_artefacts": ["q"]}\n'
     (tmp_path / "tasks.jsonl").write_bytes(line)
     (tmp_path / "packets.jsonl").write_bytes(b"")

@@ -9,7 +9,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -98,7 +104,7 @@ def _unpicklable() -> Callable[[], None]:
     [(_raise_untold, "_Untold: 1 and 2"), (_unpicklable, "pickle"), (_unpicklable(), "pickle")],
 )
 def test_what_cannot_travel_is_an_error_and_no_wait(unit: Callable[[], Any], words: str) -> None:
-    """A result, an error or a unit that can't be sent ends its unit, not the pool's patience."""
+    """A result, an error or a unit that can't be sent is the outcome of its unit."""
     with pytest.raises(Exception, match=words), backend(2) as workers:
         list(workers.map(unit, [()]))
 
@@ -136,6 +142,32 @@ def test_a_killed_worker_ends_the_run(how: str) -> None:
     assert multiprocessing.active_children() == []
 
 
+@needs_kill
+@pytest.mark.timeout(30)
+def test_a_broken_pool_takes_no_more_work() -> None:
+    """Whoever submits later hears of it at once."""
+    pool = ProcessPool(2)
+    first = pool.submit(_die, "working")
+    with pytest.raises(BrokenExecutor, match="a worker process died"):
+        first.result(20)
+    with pytest.raises(BrokenExecutor, match="a worker process died"):
+        pool.submit(_square, 1)
+    pool.shutdown()
+    pool.stop()
+
+
+def _echo(data: bytes) -> bytes:
+    return data
+
+
+@pytest.mark.timeout(60)
+def test_large_calls_and_results_do_not_wait_for_each_other() -> None:
+    """Calls that fill a pipe are read while results that fill it are written."""
+    data = bytes(4 << 20)
+    with backend(2) as workers:
+        assert all(found == data for found in workers.map(_echo, ((data,) for _ in range(30))))
+
+
 def test_leaving_early_leaves_no_process() -> None:
     """Work that nobody wants any more is not waited for."""
     started = time.monotonic()
@@ -153,7 +185,7 @@ def test_a_pool_is_an_executor() -> None:
     first = pool.submit(_square, 3)
     first.add_done_callback(lambda _: again.append(pool.submit(_square, 4)))
     assert first.result(10) == 9
-    busy, dropped = pool.submit(_slow, 0), pool.submit(_square, 5)
+    busy, _ahead, dropped = (pool.submit(_slow, number) for number in range(3))
     assert dropped.cancel()
     pool.shutdown()
     assert busy.done()

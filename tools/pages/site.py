@@ -115,6 +115,7 @@ SECTIONS = (
             Page("capture/study", "What had 500 public runs read before their first edit?"),
             Page("prior-art", "Where do the ideas come from?"),
             Page("benchmarks", "How fast is it, and how was that measured?"),
+            Page("scale", "How is a scoring shared between machines, and merged?"),
             Page("architecture", "How is the code laid out, and what holds it so?"),
             Page("decisions/README", "Why is it built so? One note a choice."),
         ),

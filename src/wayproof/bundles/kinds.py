@@ -146,6 +146,14 @@ KINDS: Final[dict[str, BundleKind]] = {
             comparison="wayproof.compare.fitness:compare_fitness",
         ),
         BundleKind(
+            fitness_names.PART_KIND,
+            files=(
+                BundleFile(fitness_names.PART_LINES_NAME),
+                BundleFile(fitness_names.PART_RECORDS_NAME),
+            ),
+            checker="wayproof.fitness.parts:check",
+        ),
+        BundleKind(
             recovery_names.BUNDLE_KIND,
             files=(
                 BundleFile(

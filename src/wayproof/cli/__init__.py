@@ -51,6 +51,9 @@ COMMANDS: dict[str, Command] = {
     "formats": Command("wayproof.cli.formats", "list the log formats, and what each can't know"),
     "tasks": Command("wayproof.cli.tasks", "draft tasks from a repository's history"),
     "trec": Command("wayproof.cli.trec", "read and write TREC's judgments and runs"),
+    "merge": Command(
+        "wayproof.cli.merge", "merge the parts that shards of a scoring wrote into one bundle"
+    ),
     "compare": Command(
         "wayproof.cli.compare", "compare two bundles: what changed, what is new, may it land"
     ),

@@ -136,6 +136,11 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         help="share the work; the bytes stay the same (default: 1, or one a processor for "
         "packets of 64 MiB and more)",
     )
+    parser.add_argument(
+        "--shard",
+        metavar="i/N",
+        help="score the i-th of N shares of the packets into a part, for `wayproof merge`",
+    )
     add_measure_options(parser)
     add_format_option(parser)
     add_gates(parser)
@@ -295,6 +300,8 @@ def _score(args: argparse.Namespace) -> int:
     from wayproof.fitness.inputs import default_processes
     from wayproof.fitness.score import ScoreRequest, score
 
+    if args.shard is not None:
+        return _score_shard(args)
     apply_settings(args, "gates", "measures")
     formats = read_formats(args.format)
     gates = gates_of(args)
@@ -342,6 +349,44 @@ def _score(args: argparse.Namespace) -> int:
         (say if args.json or is_document else print)(line)
     held = all(gate["ok"] for gate in shown_gates)
     return 1 if _status(record) or not held else 0
+
+
+_OF_A_WHOLE = (
+    "processes", "min_sufficient", "min_sufficient_tasks", "max_debts", "max_p95_ms",
+    "max_unmeasured", "must_pass", "measures", "format", "json",
+)  # fmt: skip
+"""Options that speak of a whole result, which a part is not."""
+
+
+def _score_shard(args: argparse.Namespace) -> int:
+    from wayproof.errors import InputError
+    from wayproof.fitness.parts import Shard, score_shard
+    from wayproof.fitness.score import ScoreRequest
+    from wayproof.text import harmless
+
+    shard = Shard.parse(args.shard)
+    if args.out is None:
+        raise InputError("a part is written to a folder of its own", setting="out")
+    for name in _OF_A_WHOLE:
+        if getattr(args, name):
+            raise InputError(
+                "speaks of a whole result, and a shard writes a part",
+                setting=name,
+                mend="leave it out; what `wayproof merge` writes can be compared and gated",
+            )
+    request = ScoreRequest(
+        tasks=args.tasks,
+        packets=args.packets,
+        suite=args.suite,
+        ignore_unknown=args.ignore_unknown,
+        summary_only=args.summary_only,
+        require_filled=args.require_filled,
+    )
+    with _progress() as progress:
+        part = score_shard(request, shard, args.out, overwrite=args.overwrite, progress=progress)
+    print(f"part {shard.number} of {shard.shard_count}: bytes {part.start} to {part.end}")
+    print(f"written: {harmless(str(args.out))}")
+    return 0
 
 
 def _place_of_results(args: argparse.Namespace, formats: Any, stack: Any) -> Path | None:

@@ -17,6 +17,9 @@ __all__ = [
     "LATENCY_STATUS_NAMES",
     "LIMITS",
     "LIMITS_LINE",
+    "PART_KIND",
+    "PART_LINES_NAME",
+    "PART_RECORDS_NAME",
     "RESULTS_NAME",
     "RUNGS",
     "SUFFICIENT",
@@ -30,6 +33,10 @@ __all__ = [
 ]
 
 BUNDLE_KIND: Final = "fitness"
+PART_KIND: Final = "fitness-part"
+"""What scoring a shard of the packets writes, to be merged."""
+PART_RECORDS_NAME: Final = "records.bin"
+PART_LINES_NAME: Final = "lines.bin"
 RESULTS_NAME: Final = "results.jsonl"
 DEBTS_NAME: Final = "debts.jsonl"
 SUMMARY_NAME: Final = "summary.json"

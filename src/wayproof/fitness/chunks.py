@@ -33,6 +33,7 @@ __all__ = [
     "no_progress",
     "score_chunk",
     "score_packet",
+    "shard_range",
 ]
 
 _WRITE_BYTES = 1 << 20
@@ -110,6 +111,20 @@ def chunks_of(path: Path, count: int) -> Iterator[Chunk]:
                 end = _next_line_start(file, end, size)
             yield Chunk(number, start, end)
             start, number = end, number + 1
+
+
+def shard_range(path: Path, number: int, count: int) -> tuple[int, int]:
+    """Return where shard ``number`` (from 1) of ``count`` starts and ends.
+
+    A line belongs to the shard that its first byte lies in; a shard may hold none.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start, end = (
+            0 if offset == 0 else _next_line_start(file, offset, size)
+            for offset in (size * (number - 1) // count, size * number // count)
+        )
+    return start, end
 
 
 def _next_line_start(file: Any, offset: int, size: int) -> int:
@@ -190,7 +205,8 @@ def score_chunk(job: Job, chunk: Chunk, progress: Progress = no_progress) -> Sco
             stored_bytes += store.write(result + debts)
 
     with job.tasks.open() as tasks, store_path.open("xb", buffering=_WRITE_BYTES) as store:
-        each_line(job.packets, job.shown, take, chunk.start, chunk.end)
+        if chunk.start < chunk.end:
+            each_line(job.packets, job.shown, take, chunk.start, chunk.end)
     runs = spool.runs(on_disk=job.on_disk)
     size_bytes = chunk.end - chunk.start
     return ScoredChunk(runs, store_path, ignored_count, draft_count, size_bytes)

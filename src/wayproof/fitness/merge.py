@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,21 +27,14 @@ from wayproof.fitness.packed import (
 )
 from wayproof.fitness.packet import NO_PACKET
 from wayproof.fitness.task_index import TaskReader
-from wayproof.parallel.external_sort import PieceFile, Run, SortingSpool, merge_runs
+from wayproof.parallel.external_sort import PieceFile, Run, Sink, SortingSpool, merge_runs
 
-__all__ = ["WALL", "Merger", "Part", "Sink"]
+__all__ = ["WALL", "Merger", "Part"]
 
 WALL = struct.Struct(">d")
 """A wall time as a sorted record: doubles that are not negative sort as their bytes."""
 
 _debt_line = msgspec.json.Decoder(SufficiencyDebt | LatencyDebt)
-
-
-class Sink(Protocol):
-    """Something that takes bytes in order."""
-
-    def write(self, data: bytes, /) -> object:
-        """Append ``data``."""
 
 
 class Part(NamedTuple):

@@ -17,7 +17,7 @@ import gc
 import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -48,15 +48,26 @@ from wayproof.fitness.chunks import (
     score_chunk,
 )
 from wayproof.fitness.inputs import PlainFile, line_number_at, plain_file
-from wayproof.fitness.merge import WALL, Merger, Part, Sink
+from wayproof.fitness.merge import WALL, Merger, Part
 from wayproof.fitness.task_index import TaskIndex, index_tasks
 from wayproof.lines import STDIN_NAME, blocks
 from wayproof.parallel.backend import Backend, Shared, backend, unit_folder
-from wayproof.parallel.external_sort import Run, merge_runs
+from wayproof.parallel.external_sort import Run, Sink, merge_runs
 from wayproof.stats.intervals import nearest_rank
 from wayproof.text import quoted
 
-__all__ = ["ScoreRequest", "score"]
+__all__ = [
+    "ScoreRequest",
+    "Total",
+    "bundle_sinks",
+    "no_garbage_collection",
+    "refuse_drafts",
+    "refuse_nothing_stated",
+    "score",
+    "score_record",
+    "suite_of_file",
+    "write_bundle",
+]
 
 _CHUNKS_PER_WORKER = 4
 
@@ -101,7 +112,7 @@ def _rank_ranges(count: int, parts: int) -> list[range]:
 
 
 def _score_unit(shared: Shared[Job], chunk: Chunk) -> ScoredChunk:
-    with _no_garbage_collection():
+    with no_garbage_collection():
         return score_chunk(shared.get(), chunk)
 
 
@@ -120,7 +131,7 @@ def _merge_unit(
     folder = unit_folder(job.scratch, f"part-{ranks.start:012d}")
     results, debts = folder / RESULTS_NAME, folder / DEBTS_NAME
     with (
-        _no_garbage_collection(),
+        no_garbage_collection(),
         results.open("xb") as result_file,
         debts.open("xb") as debt_file,
     ):
@@ -196,7 +207,7 @@ def _count_elsewhere(
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Disable the cyclic garbage collector: records hold no cycles, and it takes a sixth."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -262,29 +273,41 @@ def score(
     if str(request.tasks) == STDIN_NAME and str(request.packets) == STDIN_NAME:
         raise InputError("tasks and packets can't both come from standard input")
     with ExitStack() as stack:
-        stack.enter_context(_no_garbage_collection())
+        stack.enter_context(no_garbage_collection())
         how = _How(progress, executor, first_form, on_unknown_keys)
         if out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-")))
             brief = msgspec.structs.replace(request, summary_only=True)
             return _score_inputs(brief, scratch, (_NullSink(), _NullSink()), how).record
         bundle = stack.enter_context(BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite))
-        sinks: tuple[Sink, Sink] = (_NullSink(), _NullSink())
-        if not request.summary_only:
-            sinks = (bundle.open(RESULTS_NAME), bundle.open(DEBTS_NAME))
+        sinks = bundle_sinks(bundle, summary_only=request.summary_only)
         record, inputs = _score_inputs(request, bundle.scratch, sinks, how)
-        bundle.write(SUMMARY_NAME, canonical_bytes(record) + b"\n")
-        bundle.commit(
-            inputs=inputs,
-            settings={
-                "suite": record["suite"],
-                "ignore_unknown": request.ignore_unknown,
-                "summary_only": request.summary_only,
-            },
-            limits=LIMITS,
-            varies={"processes": request.processes},
-        )
+        settings = {
+            "suite": record["suite"],
+            "ignore_unknown": request.ignore_unknown,
+            "summary_only": request.summary_only,
+        }
+        write_bundle(bundle, record, inputs, settings, {"processes": request.processes})
         return record
+
+
+def bundle_sinks(bundle: BundleWriter, *, summary_only: bool) -> tuple[Sink, Sink]:
+    """Open the files of results and debts, where they are wanted."""
+    if summary_only:
+        return _NullSink(), _NullSink()
+    return bundle.open(RESULTS_NAME), bundle.open(DEBTS_NAME)
+
+
+def write_bundle(
+    bundle: BundleWriter,
+    record: dict[str, Any],
+    inputs: Mapping[str, FileDigest],
+    settings: Mapping[str, Any],
+    varies: Mapping[str, Any],
+) -> None:
+    """Write the summary and finish the bundle."""
+    bundle.write(SUMMARY_NAME, canonical_bytes(record) + b"\n")
+    bundle.commit(inputs=inputs, settings=settings, limits=LIMITS, varies=varies)
 
 
 class _How(NamedTuple):
@@ -306,7 +329,7 @@ def _score_inputs(
 ) -> _Outcome:
     tasks = plain_file(request.tasks, scratch / "tasks.copy")
     index = index_tasks(tasks, first_form=how.first_form)
-    _refuse_drafts(request, index, tasks)
+    refuse_drafts(request, index, tasks)
     if how.on_unknown_keys is not None:
         how.on_unknown_keys(index.unknown_keys)
     packets = plain_file(request.packets, scratch / "packets.copy")
@@ -334,18 +357,25 @@ def _score_inputs(
     tasks.refuse_change()
     packets.refuse_change()
     if not how.first_form:
-        _refuse_nothing_stated(index, tasks.shown)
+        refuse_nothing_stated(index, tasks.shown)
     suite = suite_of_file(request.tasks) if request.suite is None else request.suite
+    return _Outcome(score_record(total, index, suite, first_form=how.first_form), inputs)
+
+
+def score_record(
+    total: Total, index: TaskIndex, suite: str, *, first_form: bool = False
+) -> dict[str, Any]:
+    """Return what ``summary.json`` holds."""
     record = suite_record(
         total.totals, total.percentile, suite=suite, route_types=list(index.route_codes)
     )
     record["sufficiency_latency_matrix"] = total.totals.matrix()
     record["ignored_packet_count"] = total.ignored_count
-    if how.first_form:
-        return _Outcome(in_first_form(record), inputs)
+    if first_form:
+        return in_first_form(record)
     record["draft_task_count"] = len(index.drafts)
     record["draft_packet_count"] = total.draft_count
-    return _Outcome(record, inputs)
+    return record
 
 
 def suite_of_file(tasks: Path) -> str:
@@ -356,7 +386,7 @@ def suite_of_file(tasks: Path) -> str:
     return DEFAULT_SUITE if str(tasks) == STDIN_NAME or not name else name
 
 
-def _refuse_drafts(request: ScoreRequest, index: TaskIndex, tasks: PlainFile) -> None:
+def refuse_drafts(request: ScoreRequest, index: TaskIndex, tasks: PlainFile) -> None:
     """Refuse unfilled drafts where that was asked for, or where there is nothing else."""
     if index.drafts and (request.require_filled or not len(index)):
         count = len(index.drafts)
@@ -371,7 +401,7 @@ def _refuse_drafts(request: ScoreRequest, index: TaskIndex, tasks: PlainFile) ->
         )
 
 
-def _refuse_nothing_stated(index: TaskIndex, shown: str) -> None:
+def refuse_nothing_stated(index: TaskIndex, shown: str) -> None:
     """Refuse tasks that no packet could fail: every share would say "all of them"."""
     if len(index) and not index.states_anything:
         raise InputError(

@@ -10,9 +10,9 @@ import struct
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
-__all__ = ["PieceFile", "Run", "SortingSpool", "merge_runs"]
+__all__ = ["PieceFile", "Run", "Sink", "SortingSpool", "copy_records", "merge_runs"]
 
 DEFAULT_BUDGET_BYTES = 16 << 20
 _OVERHEAD_BYTES = 49  # of a bytes object and its place in a list
@@ -21,6 +21,13 @@ _MAX_OPEN_RUNS = 64
 _LENGTH = struct.Struct(">I")
 _BUFFER_BYTES = 1 << 16
 _WINDOW_BYTES = 1 << 16
+
+
+class Sink(Protocol):
+    """Something that takes bytes in order."""
+
+    def write(self, data: bytes, /) -> object:
+        """Append ``data``."""
 
 
 class Run(NamedTuple):
@@ -123,6 +130,12 @@ def _write_run(path: Path, records: Iterator[bytes]) -> Run:
             file.write(record)
             offset += 4 + len(record)
     return Run(path, tuple(marks), ())
+
+
+def copy_records(records: Iterator[bytes], sink: Sink) -> None:
+    """Write sorted records as one run, to be read as ``Run(path, (), ())``."""
+    for record in records:
+        sink.write(_LENGTH.pack(len(record)) + record)
 
 
 def compact(runs: Sequence[Run], path: Path) -> list[Run]:

@@ -11,6 +11,7 @@ sees the end of the file at once.
 import contextlib
 import multiprocessing
 import os
+import queue
 import signal
 import sys
 import threading
@@ -18,6 +19,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
+from itertools import chain
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -30,6 +32,7 @@ _PARENT_CHECK_S = 0.5
 _WORKER_CHECK_S = 1.0
 _STOP_WAIT_S = 5.0
 _STOP = b""
+_CALLS_PER_WORKER = 2
 _DIED = "a worker process died"
 
 # Held from the making of a pipe until this process closed the worker's end of it: a
@@ -63,7 +66,7 @@ class ProcessPool(Executor):
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         self._lock = threading.RLock()  # a future's callback may submit again
         self._waiting: deque[_Call] = deque()
-        self._running: dict[int, _Call] = {}
+        self._running: list[deque[_Call]] = [deque() for _ in range(processes)]
         self._closing = self._stopping = self._broken = self._woken = False
         self._wake_reader, self._wake_writer = context.Pipe(duplex=False)
         self._workers: list[_Worker] = []
@@ -145,21 +148,28 @@ class ProcessPool(Executor):
                 self._woken = True  # nobody is there to be woken
 
     def _hand_out(self) -> bool:
-        """Give idle workers their next call; False when all is done and the workers ended."""
+        """Give workers their next calls; False when all is done and the workers ended."""
         with self._lock:
             if self._stopping:
-                _end(self._workers, kill=bool(self._running))
+                _end(self._workers, kill=any(self._running))
                 self._fail_all("the pool was stopped")
                 return False
-            for at, worker in enumerate(self._workers):
-                if at not in self._running and (call := self._next_call()) is not None:
-                    self._running[at] = call
-                    # An idle worker reads at once, so this doesn't wait.
-                    worker.connection.send_bytes(call.message)
-            if self._closing and not self._running:
+            while (at := self._least_busy()) is not None and (call := self._next_call()):
+                self._running[at].append(call)
+                # A worker reads while it works, so this doesn't wait for its call to end.
+                self._workers[at].connection.send_bytes(call.message)
+            if self._closing and not any(self._running):
                 _end(self._workers, kill=False)
                 return False
         return True
+
+    def _least_busy(self) -> int | None:
+        """Return the worker with the fewest calls; None when all have enough.
+
+        One call ahead keeps a worker busy while its result is on the way.
+        """
+        at = min(range(len(self._workers)), key=lambda one: len(self._running[one]))
+        return at if len(self._running[at]) < _CALLS_PER_WORKER else None
 
     def _next_call(self) -> _Call | None:
         while self._waiting:
@@ -180,7 +190,7 @@ class ProcessPool(Executor):
             if worker.connection in ready:
                 message = worker.connection.recv_bytes()
                 with self._lock:
-                    call = self._running.pop(at)
+                    call = self._running[at].popleft()
                 _settle(call.future, message)
         if not ready and not all(worker.process.is_alive() for worker in self._workers):
             raise EOFError
@@ -192,12 +202,13 @@ class ProcessPool(Executor):
             self._fail_all(_DIED)
 
     def _fail_all(self, why: str) -> None:
-        for call in self._running.values():
+        for call in chain.from_iterable(self._running):
             call.future.set_exception(BrokenExecutor(why))
         for call in self._waiting:
             if call.future.set_running_or_notify_cancel():
                 call.future.set_exception(BrokenExecutor(why))
-        self._running.clear()
+        for calls in self._running:
+            calls.clear()
         self._waiting.clear()
 
 
@@ -256,9 +267,22 @@ def _work(connection: Connection, parent_pid: int) -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, args=(parent_pid,), daemon=True).start()
-    with contextlib.suppress(EOFError, ConnectionError):
-        while (message := connection.recv_bytes()) != _STOP:
+    calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, calls), daemon=True).start()
+    with contextlib.suppress(ConnectionError):
+        while (message := calls.get()) != _STOP:
             connection.send_bytes(_answer(message))
+
+
+def _receive(connection: Connection, calls: "queue.SimpleQueue[bytes]") -> None:
+    """Read calls while the worker works, so that nobody waits to send one."""
+    message = b"more"
+    while message != _STOP:
+        try:
+            message = connection.recv_bytes()
+        except (EOFError, OSError):
+            message = _STOP
+        calls.put(message)
 
 
 def _answer(message: bytes) -> bytes:
