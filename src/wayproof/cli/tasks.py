@@ -14,7 +14,7 @@ __all__ = ["configure", "run"]
 
 def configure(parser: CommandParser) -> None:
     """Declare the arguments."""
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", dest="verb", required=True)
     from_git = verbs.add_parser(
         "from-git",
         help="one draft a commit, with the files that it changed as suggestions",
