@@ -61,6 +61,52 @@ def test_a_prompt_that_was_written_anew(write_log: WriteLog) -> None:
     assert packet["selected_artifacts"] == ["b.py"]
 
 
+@pytest.mark.parametrize("first", [None, "note"])
+def test_a_first_prompt_that_was_written_anew(write_log: WriteLog, first: str | None) -> None:
+    """Its rewrite hangs where it did: on nothing, or on a note before it, even past an edit."""
+    note = claude_line("system", "hook", 0, parentUuid=None, uuid="note", type="system")
+    edit = claude_call(4, "Edit", {"file_path": "/repo/a.py", "old_string": "a"})
+    asked = claude_line("user", "where is a?", 1)
+    lines = chained(asked, *read(2, "a.py"), edit, claude_result(5, 4), said(6, "a"), first=first)
+    again = claude_line("user", "where is b?", 7)
+    rewritten = chained(again, *read(8, "b.py"), said(10, "b"), first=first)
+    packet = packet_of(write_log(note, *lines, *rewritten))
+    assert packet["selected_artifacts"] == ["b.py"]
+    assert packet["source"]["lines"]["first_contact"] == 9
+
+
+def test_prompts_of_a_log_without_links_are_no_branches(write_log: WriteLog) -> None:
+    """Where nothing names a parent, nothing says that a branch was left."""
+    lines = [claude_line("user", "where is a?", 1), *read(2, "a.py"), said(4, "a"),
+             claude_line("user", "where is b?", 5), *read(6, "b.py"), said(8, "b")]  # fmt: skip
+    packet = packet_of(write_log(*(line | {"parentUuid": None} for line in lines)))
+    assert packet["selected_artifacts"] == ["a.py"]
+
+
+def test_a_rewind_of_a_rewind(write_log: WriteLog) -> None:
+    """What both abandoned branches share with the live one counts, and nothing else of them."""
+    lines = chained(claude_line("user", "where?", 0), *read(1, "x.py"))
+    second = chained(*read(3, "shared.py"), *read(5, "y.py"), first="u-0")
+    live = chained(*read(7, "right.py"), said(9, "there"), first="u-4")
+    packet = packet_of(write_log(*lines, *second, *live))
+    assert packet["selected_artifacts"] == ["shared.py", "right.py"]
+
+
+def test_lines_that_a_fork_says_it_copied_are_not_its_own(write_log: WriteLog) -> None:
+    """A fork names the session of each copied line: with or without that session at hand."""
+    old = chained(claude_line("user", "where is a?", 0), *read(1, "a.py"), said(3, "a"))
+    copied = [
+        line | {"sessionId": "f", "uuid": "f" + line["uuid"],
+                "forkedFrom": {"sessionId": "s-1", "messageUuid": line["uuid"]}}
+        for line in old
+    ]  # fmt: skip
+    own = chained(claude_line("user", "and b?", 4), *read(5, "b.py"), said(7, "b"), first="fu-3")
+    fork = write_log(*copied, *(line | {"sessionId": "f"} for line in own), name="f.jsonl")
+    assert packet_of(fork)["selected_artifacts"] == ["b.py"]
+    both = packets_of(write_log(*old, name="s-1.jsonl"), fork)
+    assert [one["selected_artifacts"] for one in both] == [["a.py"], ["b.py"]]
+
+
 def test_parallel_calls_are_no_branches(write_log: WriteLog) -> None:
     """Results hang on their own calls, in any order, and the next turn on one of them."""
     calls = [
@@ -168,6 +214,9 @@ REFUSALS = [
     "Claude requested permissions to write to /repo/a.py, but you haven't granted it yet.",
     "Command rejected by policy",
     "PreToolUse:Bash hook error: no",
+    "cat in '/etc' was blocked. For security, Claude Code may only read the working directories",
+    "File is in a directory that is denied by your permission settings.",
+    "The agent was denied permission by policy",
 ]
 
 
@@ -269,6 +318,49 @@ def test_a_forks_history_is_its_parents(write_log: WriteLog) -> None:
     packet = packet_of(write_log(fork, ASKED, look, ANSWERED, marker, ASKED, own, ANSWERED))
     assert packet["first_contact_command"] == "cat own.py"
     assert packet["source"]["lines"]["first_contact"] == 7
+
+
+def look(call_id: str, name: str) -> list[dict[str, Any]]:
+    """A command of Codex with its output."""
+    call = codex("response_item", type="function_call", name="exec_command", call_id=call_id,
+                 arguments=json.dumps({"cmd": f"cat {name}"}))  # fmt: skip
+    ended = codex("response_item", type="function_call_output", call_id=call_id, output="x")
+    return [call, ended]
+
+
+def test_a_fork_without_a_mark_is_told_by_its_parents_records(write_log: WriteLog) -> None:
+    """A fork, and a fork of it, begin where they differ from the log that they repeat."""
+    parent = [codex("session_meta", id="p", cwd="/repo"), ASKED, *look("c0", "a.py"), ANSWERED]
+    meta = codex("session_meta", id="f", cwd="/repo", forked_from_id="p")
+    other = codex("response_item", type="message", role="user",
+                  content=[{"type": "input_text", "text": "and b?"}])  # fmt: skip
+    # its own call repeats the parent's words: after its own start it counts
+    fork = [meta, *parent, other, *look("c0", "b.py"), *look("c0", "a.py"), ANSWERED]
+    meta = codex("session_meta", id="g", cwd="/repo", forked_from_id="f")
+    second = [meta, *fork, ASKED, other, *look("c1", "c.py"), ANSWERED]
+    logs = [
+        write_log(*lines, name=name)
+        for name, lines in (("3.jsonl", second), ("2.jsonl", fork), ("1.jsonl", parent))
+    ]
+    expected = {"p": ["a.py"], "f": ["b.py", "a.py"], "g": ["c.py"]}
+    for order in (logs, logs[::-1]):
+        found = packets_of(*order, until="answer")
+        selected = {one["source"]["session_id"]: one["selected_artifacts"] for one in found}
+        assert selected == expected
+
+
+def test_ids_of_codex_exec_begin_anew_each_turn(write_log: WriteLog) -> None:
+    """A finished item's id may be used again; started and completed are one call."""
+    lines: list[dict[str, Any]] = [{"type": "thread.started", "thread_id": "t"}]
+    for name in ("a.py", "b.py"):
+        item = {"id": "item_0", "type": "command_execution", "command": f"cat {name}"}
+        lines += [
+            {"type": "item.started", "item": item | {"status": "in_progress"}},
+            {"type": "item.completed", "item": item | {"status": "completed", "exit_code": 0}},
+        ]
+    packet = packet_of(write_log(*lines))
+    assert packet["selected_artifacts"] == ["a.py", "b.py"]
+    assert packet["navigation_calls"] == 2
 
 
 def test_statuses_may_be_records(write_log: WriteLog) -> None:

@@ -1,6 +1,6 @@
 """Logs to packets: the room's one entrance for the command line and for Python."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -244,9 +244,15 @@ def _resumed(
     their own ids: they belong to where they first happened.
     """
     families: dict[tuple[str, str], list[Captured]] = {}
+    named: dict[tuple[str, str | None], Captured] = {
+        (one.format, one.session_id): one for one in found if one.session_id is not None
+    }
+    forks = {id(one): _forks(one, named) for one in found}
     for one in found:
-        if one.route.info.origin is not None and Path(one.file).is_file():
-            families.setdefault((one.format, one.route.info.origin), []).append(one)
+        ancestor = forks[id(one)][-1]
+        origin = ancestor.route.info.origin or ancestor.session_id
+        if origin is not None and Path(one.file).is_file():
+            families.setdefault((one.format, origin), []).append(one)
     again: dict[int, list[Captured]] = {}
     left_out: list[str] = []
     for (name, _), family in families.items():
@@ -254,7 +260,7 @@ def _resumed(
         if record_ids is None or len({one.file for one in family}) < 2:
             continue
         known: set[int] = set()
-        first, *later = sorted(family, key=_age)
+        first, *later = sorted(family, key=lambda one: (len(forks[id(one)]), _age(one)))
         for one in (first, *later):
             quiet = Source(Path(one.file), problems=Problems())
             if one is not first:
@@ -264,6 +270,16 @@ def _resumed(
                     left_out.append(f"{one.file}: repeats the route of {first.file}")
             known |= record_ids(quiet)
     return [new for one in found for new in again.get(id(one), [one])], left_out
+
+
+def _forks(one: Captured, named: Mapping[tuple[str, str | None], Captured]) -> tuple[Captured, ...]:
+    """Return a session, the one that it was forked from, and so on."""
+    line = [one]
+    while (parent := named.get((one.format, line[-1].route.info.forked_from))) is not None:
+        if any(parent is known for known in line):
+            break
+        line.append(parent)
+    return tuple(line)
 
 
 def _own(

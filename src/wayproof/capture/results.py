@@ -97,6 +97,9 @@ _REFUSED = re.compile(
     r"|Permission (?:for|to) .{1,200}? denied"
     r"|Claude requested permissions? to|[\w ]{0,40}(?:denied|blocked|rejected) by (?:a |the )?"
     r"(?:policy|hook|permission|sandbox|admin|configuration|settings|rule)"
+    r"|[\w ]{0,40}denied (?:permission )?by (?:your |the )?(?:permission|policy)"
+    r"|[\w ]{0,60}is denied by your permission settings|Blocked by auto mode"
+    r"|.{0,200} was blocked\. For security, Claude Code"
     r"|(?:Tool|Command) (?:execution |call )?(?:was )?(?:denied|not allowed|not permitted)\b"
     r"|.{0,60}\bPreToolUse:\S{1,40} hook (?:error|blocked)|Hook PreToolUse:\S{1,40} denied)",
     re.IGNORECASE,

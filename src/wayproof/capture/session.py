@@ -61,6 +61,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     origin
         Identifies the first prompt across files, where the format gives it an id that
         survives a resume; two sessions of one origin and one route are one session.
+    forked_from
+        The session whose history this one's log begins with, where the log names it.
     replays
         The log itself says that it begins with another session's history.
     parts
@@ -79,6 +81,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     started_ms: float | None = None
     parent_session: str | None = None
     origin: str | None = None
+    forked_from: str | None = None
     replays: bool = False
     parts: list[str] = []
 

@@ -91,7 +91,8 @@ _NAMES: dict[Purpose, str] = {
         savememory updatememory creatememory memory remembermemory storememory notifyuser
         sendusermessage presentplan plan todo updateplanstatus pushnotification monitor
         schedulewakeup artifact verifyplanexecution getterminaloutput terminallastcommand
-        toolsearchtool discovertools loadtool activatetools
+        toolsearchtool discovertools loadtool loadtools activatetools listmcptools
+        sleep remotetrigger updatetodolist getcontextremaining
         readbash writebash stopbash listbash readpowershell writepowershell stoppowershell
         listpowershell readagent fetchcopilotclidocumentation
     """,

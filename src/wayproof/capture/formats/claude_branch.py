@@ -24,6 +24,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
         It belongs to the main thread.
     message
         The message of the model that it is a part of; None for anything else.
+    fresh
+        It is a prompt that hangs on nothing.
     calls, answered
         The calls that it makes, and those whose results it holds.
     """
@@ -32,6 +34,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None
     main: bool
     message: str | None = None
+    fresh: bool = False
     calls: tuple[str, ...] = ()
     answered: tuple[str, ...] = ()
 
@@ -42,6 +45,8 @@ class Branch:
     def __init__(self) -> None:
         self._ends: set[int] = set()
         self._message: str | None = None
+        self._roots: set[int | None] = set()
+        self._linked = False
         self.rewound = False
 
     def take(
@@ -51,6 +56,7 @@ class Branch:
         message: str | None,
         *,
         turn: bool,
+        fresh: bool,
         known: set[int],
     ) -> None:
         """Take a line of the main thread.
@@ -59,6 +65,8 @@ class Branch:
         ----------
         turn
             It is a prompt, or a message of the model.
+        fresh
+            It is a prompt that hangs on nothing.
         known
             The lines that the route may hold.
         """
@@ -67,8 +75,13 @@ class Branch:
         begins = turn and (message is None or message != self._message)
         if begins:
             above = None if parent is None else hash(parent)
-            if above is not None and above in known and above not in self._ends:
-                self.rewound = True
+            if above in known:
+                self._linked = True
+                self.rewound = self.rewound or above not in self._ends
+            elif above is not None or fresh:
+                self.rewound = self.rewound or (self._linked and above in self._roots)
+                if not self._linked:  # what the first turn hangs on: nothing, or a note
+                    self._roots.add(above)
             self._ends = set()
             self._message = message
         self._ends.add(hash(uuid))
@@ -102,6 +115,7 @@ class _Lines:
         self.by_message: dict[str, list[Link]] = {}
         self.results: dict[str, list[int]] = {}
         self.last: int | None = None
+        self.linked = False
 
     def add(self, link: Link) -> None:
         name = hash(link.uuid)
@@ -110,8 +124,11 @@ class _Lines:
         self.parents[name] = None if link.parent is None else hash(link.parent)
         if not link.main:
             return
-        if self.last is not None:
+        if link.fresh:
+            self.linked = self.last is not None and self.linked
+        if self.last is not None and not (link.fresh and self.linked):
             self.before[name] = self.last
+        self.linked = self.linked or self.parents[name] in self.parents
         self.last = name
         if link.message is not None:
             self.by_message.setdefault(link.message, []).append(link)

@@ -130,6 +130,7 @@ class _Line(msgspec.Struct):
     isMeta: bool | None = None
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
+    forkedFrom: Raw = ABSENT
     cwd: str | None = None
     version: str | None = None
     claude_code_version: str | None = None
@@ -220,6 +221,7 @@ def _links(source: Source) -> Iterator[Link]:
             uuid=line.uuid,
             parent=line.parentUuid or line.logicalParentUuid,
             main=not line.isSidechain and line.type in _PROMPTING,
+            fresh=line.message is not None and _is_fresh(line, line.message),
             message=line.message.id if line.message is not None else None,
             calls=tuple(one.id for one in blocks if one.type == "tool_use" and one.id),
             answered=tuple(one.tool_use_id for one in blocks if one.tool_use_id),
@@ -298,14 +300,21 @@ class _Reader:
         """Look whether a line of the main thread goes on from the one before."""
         if self._live is None:
             turn = line.type == "assistant" or not _only_results(message)
-            memory.branch.take(line.uuid, line.parentUuid, message.id, turn=turn, known=memory.seen)
+            memory.branch.take(
+                line.uuid,
+                line.parentUuid,
+                message.id,
+                turn=turn,
+                fresh=_is_fresh(line, message),
+                known=memory.seen,
+            )
 
     def _is_elsewhere(self, line: _Line) -> bool:
         """Whether a line was read with another session, or lies on an abandoned branch."""
         if line.uuid is None:
             return False
         name = hash(line.uuid)
-        if name in self._sessions.known:
+        if name in self._sessions.known or _is_forked(line):
             return True
         return self._live is not None and not line.isSidechain and name not in self._live
 
@@ -453,6 +462,13 @@ class _Reader:
         events.end()
 
 
+def _is_forked(line: _Line) -> bool:
+    """Whether a fork's line is a copy of another session's, by its own word."""
+    origin = decoded(line.forkedFrom) if bytes(line.forkedFrom) else None
+    named = origin.get("sessionId") if isinstance(origin, dict) else None
+    return isinstance(named, str) and named != line.sessionId
+
+
 def _is_copy(memory: _Memory, uuid: str | None) -> bool:
     """Whether a line was read before; remember it if not."""
     if uuid is None:
@@ -469,6 +485,13 @@ def _only_results(message: _Message) -> bool:
     """Whether a user's message holds nothing but results of calls."""
     content = message.content
     return isinstance(content, list) and any(block.tool_use_id for block in content)
+
+
+def _is_fresh(line: _Line, message: _Message) -> bool:
+    """Whether a person's prompt hangs on nothing: the first one, or written in its place."""
+    if line.type != "user" or line.parentUuid or line.isMeta or line.isCompactSummary:
+        return False
+    return line.logicalParentUuid is None and bool(genuine(_said(message.content)))
 
 
 def _is_name(text: str) -> bool:

@@ -129,6 +129,7 @@ class _Document(msgspec.Struct):
 _item = msgspec.json.Decoder(_Item)
 _document = msgspec.json.Decoder(_Document)
 
+_CONTENT = frozenset({"response_item", "event_msg"})
 _REPLAY_ID_CHARS = 20  # real call ids are long and random; short ones are made up
 
 
@@ -145,12 +146,24 @@ def claims(head: Head) -> bool:
     return head.has("session", "items") and isinstance(head.member("items"), list)
 
 
+def record_ids(source: Source) -> set[int]:
+    """Return what tells the records of a rollout apart: a fork repeats its parent's."""
+    if is_document(source):
+        return set()
+    return {_name(item) for _, item in source.records(_item) if item.type in _CONTENT}
+
+
+def _name(line: _Item) -> int:
+    return hash(bytes(line.payload))
+
+
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over the one session of a rollout, its sub-agents' rollouts included."""
     key = f"{source.name}\0codex"
     session = sessions.of(key)
     delegations = Delegations()
     main = _Reader(source, session, delegations)
+    main.known = sessions.known
     main.begin_anew = lambda: sessions.again(key)
     main.read()
     _read_children(main, delegations)
@@ -178,6 +191,8 @@ class _Reader:
         self.source = source
         self.session = session
         self.calls: set[str] = set()
+        self.made: set[int] = set()
+        self.known: frozenset[int] = frozenset()
         self._delegations = delegations
         self._thread = thread
         self._parent = parent
@@ -203,9 +218,29 @@ class _Reader:
         for number, item in self.source.records(_item):
             if self._fork is not None and item.type == "event_msg":
                 self._fork_begins(item)
+            if self.known and self._is_replayed(item):
+                continue
             if self.session.listens(self._thread):
                 self._line(number, item)
         self._unwrap()
+
+    def _is_replayed(self, line: _Item) -> bool:
+        """Whether a line belongs to another session: until the first that is this one's own."""
+        if line.type not in _CONTENT:
+            return False
+        if _name(line) in self.known:
+            return True
+        if line.type == "response_item" and self._is_own(line):
+            self.known = frozenset()
+        return False
+
+    @staticmethod
+    def _is_own(line: _Item) -> bool:
+        try:
+            item = _item.decode(line.payload)
+        except BAD_JSON:
+            return False
+        return item.call_id is not None or bool(genuine(text_of(decoded(item.content))))
 
     def _fork_begins(self, line: _Item) -> None:
         """Begin anew at a fork's own settings: what stood before is its parent's history."""
@@ -216,6 +251,7 @@ class _Reader:
         if event.type == "thread_settings_applied" and event.thread_id == self._fork:
             self._fork, self._last_prompt, self._wrapper = None, None, None
             self.calls, self._done = set(), set()
+            self.known = frozenset()
             if self.begin_anew is not None:
                 self.session = self.begin_anew()
 
@@ -270,7 +306,8 @@ class _Reader:
         info.session_id = _text(meta, "id") or _text(meta, "session_id")
         info.cwd = self._cwd
         info.agent_version = _text(meta, "cli_version")
-        if _text(meta, "forked_from_id") is not None:
+        info.forked_from = _text(meta, "forked_from_id")
+        if info.forked_from is not None:
             self._fork = info.session_id
         parent = meta.get("source")
         for key in ("subagent", "thread_spawn"):
@@ -332,8 +369,10 @@ class _Reader:
 
     def _call(self, number: int, item: _Item, time_ms: float | None) -> None:
         call_id = item.call_id or item.id or f"line {number}"
-        if self._parent is not None and call_id in self._parent.calls:
+        made = hash((call_id, item.name, bytes(item.arguments), bytes(item.input)))
+        if self._parent is not None and made in self._parent.made:
             return  # a sub-agent's log begins with its parent's history
+        self.made.add(made)
         self._unwrap()
         self.calls.add(call_id)
         self._last_prompt = None

@@ -160,6 +160,7 @@ class _Reader:
                 tool, arguments = _called(kind, item)
                 session.feed(Call(call_id=call_id, tool=tool, arguments=arguments, line=number))
             if completed:
+                self._begun.discard(call_id)  # a later turn may use the id again
                 text, outcome = _ended(item)
                 session.feed(Result(call_id=call_id, line=number, outcome=outcome, body=text))
 
