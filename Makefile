@@ -28,7 +28,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed lint types
 	$(BIN)/python tools/docs.py --check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -rs
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
