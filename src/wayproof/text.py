@@ -5,9 +5,12 @@ direction overrides that make a line read as something it is not. Everything tha
 goes to a terminal or into an error message passes through :func:`harmless`.
 """
 
+import re
+import sys
 import unicodedata
+from fractions import Fraction
 
-__all__ = ["clip", "harmless", "harmless_lines", "quoted"]
+__all__ = ["clip", "exact_number", "harmless", "harmless_lines", "quoted"]
 
 # Cc: control, Cf: format (bidi overrides, zero-width), Cs: lone surrogates,
 # Zl/Zp: line and paragraph separators, Co/Cn: private use and unassigned.
@@ -69,3 +72,26 @@ def quoted(value: object, limit_chars: int = 120) -> str:
     if isinstance(value, (list, tuple)):
         return f"a list of {len(value)}"
     return harmless(clip(str(value), limit_chars))
+
+
+# At most three digits of exponent: ten of them would be gigabytes of a whole number.
+_NUMBER = re.compile(r"[+-]?(?:\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)", re.ASCII)
+_LONGEST_NUMBER = 400
+
+
+def exact_number(text: str) -> Fraction | None:
+    """Read a number that a user wrote, such as ``0.02``, ``1/3`` or ``1e3``, exactly.
+
+    Returns
+    -------
+    Fraction or None
+        None for what is no number, or one that no double can hold.
+    """
+    word = text.strip()
+    if len(word) > _LONGEST_NUMBER or not _NUMBER.fullmatch(word):
+        return None
+    try:
+        value = Fraction(word)
+    except ZeroDivisionError:
+        return None
+    return value if abs(value) <= sys.float_info.max else None

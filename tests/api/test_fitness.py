@@ -268,3 +268,31 @@ def test_notebooks_show_tables_and_nothing_hostile() -> None:
     assert "&lt;script&gt;" in shown[1]
     assert repr(scored) == "<Score of public_fixture: 0 of 1 sufficient, 0 over budget>"
     assert repr(scored.results) == "<1 records of results.jsonl>"
+
+
+@pytest.mark.parametrize(
+    "task_id", [Path("a"), b"a", 3, ["a"], "\ud800"], ids=["path", "bytes", "int", "list", "half"]
+)
+def test_an_id_that_is_no_text_is_bad_input(task_id: Any) -> None:
+    """No other library's error, and no other text in place of what was given."""
+    with pytest.raises(wayproof.InputError, match=r"^packets\[1\]"):
+        wayproof.score(TASKS, [PACKETS[0], {"task_id": task_id}])
+    with pytest.raises(wayproof.InputError, match=r"^tasks\[3\]"):
+        wayproof.score([*TASKS, {"task_id": task_id}], [])
+
+
+def test_what_json_cannot_hold_is_bad_input() -> None:
+    """A list that holds itself, and an object under a key that scoring doesn't know."""
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(wayproof.InputError, match=r"^packets\[0\].*nested too deeply"):
+        wayproof.score(TASKS, [{"task_id": "a", "selected_artifacts": endless}])
+    with pytest.raises(wayproof.InputError, match=r"^tasks\[0\].*not a value of JSON"):
+        wayproof.score([{"task_id": "a", "note": object()}], [])
+
+
+@pytest.mark.parametrize("bound", ["1e1000000000", float("inf"), 10**400, True, None])
+def test_a_time_that_no_double_holds_is_refused(bound: Any) -> None:
+    """Neither a crash nor a wait for a number of gigabytes."""
+    with pytest.raises(wayproof.InputError, match="not a time"):
+        wayproof.Gate.max_p95_ms(bound)

@@ -23,6 +23,7 @@ def test_init_writes_files_that_score_as_they_are(tmp_path: Path, wayproof: RunW
     )
     assert ran.status == 0
     assert "sufficient 2 of 3 results" in ran.out
+    assert "passed over" not in ran.out  # _comment is what the starter says to its reader
 
 
 def test_init_never_touches_what_is_there(tmp_path: Path, wayproof: RunWayproof) -> None:

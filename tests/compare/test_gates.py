@@ -271,3 +271,60 @@ def test_tables_fit_the_terminal(
     )
     assert ran.status == 0
     assert max(map(len, ran.out.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("bound", ["1e999", "1e1000000000", "9" * 5000, "1/0", "1_0", ""])
+def test_a_bound_that_no_double_holds_is_refused(bound: str) -> None:
+    """A typing slip is unusable input: no crash, which would look like a failed gate, no wait."""
+    with pytest.raises(InputError, match="not a bound on a drop"):
+        parse_drop(f"recall={bound}")
+
+
+def test_a_percentage_is_a_hundredth() -> None:
+    """``2%`` and ``0.02`` are one bound."""
+    assert parse_drop("R@20=2%").bound == parse_drop("R@20=0.02").bound
+    assert parse_drop("recall=1/3").bound * 3 == 1
+
+
+@pytest.mark.parametrize("option", ["--fail-on", "--measures"])
+def test_an_empty_list_is_refused(
+    make_bundle: MakeBundle, wayproof: RunWayproof, option: str
+) -> None:
+    """A variable that CI left empty never drops a gate without a word."""
+    tasks = tasks_of(6)
+    base = make_bundle("base", tasks, packets_of(tasks))
+    ran = wayproof("compare", base, base, option, " , ")
+    assert (ran.status, ran.out) == (2, "")
+    assert f"{option}: names nothing" in ran.err
+
+
+def test_settings_name_files_beside_them(
+    make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path
+) -> None:
+    """A list of ids that a settings file names is found from any folder."""
+    tasks = tasks_of(6)
+    base = make_bundle("base", tasks, packets_of(tasks))
+    (tmp_path / "wayproof.toml").write_text('[gates]\nmust-pass = ["ids.txt", "t*"]\n', "utf-8")
+    (tmp_path / "ids.txt").write_text(f"{tasks[0]['task_id']}\n", "utf-8")
+    deep = tmp_path / "a"
+    deep.mkdir()
+    (deep / "ids.txt").write_text("nobody\n", "utf-8")
+    ran = wayproof("compare", base, base, cwd=deep)
+    assert ran.status == 0
+    assert ran.out.rstrip().splitlines()[-2:] == [
+        "gate pass: must-pass ../ids.txt: 1 of 1 tasks (bound: all)",
+        "gate pass: must-pass t*: 6 of 6 tasks (bound: all)",
+    ]
+
+
+def test_two_formats_to_one_file_are_refused(
+    make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path
+) -> None:
+    """One would replace the other without a word."""
+    tasks = tasks_of(6)
+    base = make_bundle("base", tasks, packets_of(tasks))
+    place = tmp_path / "told"
+    ran = wayproof("compare", base, base, "--format", f"json={place}", "--format", f"csv={place}")
+    assert (ran.status, ran.out) == (2, "")
+    assert "two formats can't both go to one file" in ran.err
+    assert not place.exists()

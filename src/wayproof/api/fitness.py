@@ -333,11 +333,25 @@ def _write_records(
     done = 0
     try:
         for record in records:
-            file.write(encoded(record))
+            file.write(_line_of(record, encoded))
             file.write(b"\n")
             done += 1
     except InputError as error:
         raise error.at(index=f"{setting}[{done}]") from None
+
+
+def _line_of(record: Any, encoded: Callable[[Any], bytes]) -> bytes:
+    """Encode a record; what a file of JSON could not hold is refused as bad input."""
+    try:
+        return encoded(record)
+    except RecursionError:
+        raise InputError("nested too deeply") from None
+    except (TypeError, UnicodeEncodeError) as error:
+        raise InputError(
+            "not a value of JSON",
+            expected="text, numbers, true, false, null, lists and dicts of them",
+            found=str(error),
+        ) from error
 
 
 def _packet_json(packet: Any) -> bytes:
@@ -354,7 +368,12 @@ def _packet_json(packet: Any) -> bytes:
         packet = msgspec.to_builtins(packet)
     plain = plain_value(packet)
     checked = packet_of(plain)
-    return _encode({**msgspec.to_builtins(checked), "task_id": plain.get("task_id")})
+    task_id = plain.get("task_id")
+    if task_id is not None and not isinstance(task_id, str):
+        raise InputError(
+            "wrong type", field="task_id", expected="string or null", found=quoted(task_id)
+        )
+    return _encode({**msgspec.to_builtins(checked), "task_id": task_id})
 
 
 def _task_json(task: Any) -> bytes:

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     gates = _gates(args)
     request = _request(args)
     comparison = compare_row(args.bundles, request)
-    lines = [*_gates_of_new(args), *_gates_of_difference(comparison, gates)]
+    lines = [*_gates_of_new(args, comparison), *_gates_of_difference(comparison, gates)]
     from msgspec.structs import replace
 
     comparison = replace(comparison, gates=lines)
@@ -115,7 +115,7 @@ def _fails(line: "GateLine", undecided: str) -> bool:
 def _request(args: argparse.Namespace) -> Any:
     from wayproof.compare.request import CompareRequest
 
-    measures = None if args.measures is None else tuple(args.measures.replace(",", " ").split())
+    measures = None if args.measures is None else _words("--measures", args.measures)
     return CompareRequest(
         measures=measures,
         cluster=args.cluster,
@@ -123,6 +123,16 @@ def _request(args: argparse.Namespace) -> Any:
         all_topics=args.all_topics,
         needed=None if args.needed is None else _difference(args.needed),
     )
+
+
+def _words(option: str, text: str) -> tuple[str, ...]:
+    """Part names at commas and spaces; an empty list would drop a gate without a word."""
+    words = tuple(text.replace(",", " ").split())
+    if not words:
+        from wayproof.errors import InputError
+
+        raise InputError("names nothing", field=option, expected="one name or more", found='""')
+    return words
 
 
 def _difference(text: str) -> float:
@@ -145,7 +155,7 @@ def _gates(args: argparse.Namespace) -> Any:
     from wayproof.errors import InputError
     from wayproof.gates.comparison import FAIL_ON, ComparisonGates, parse_drop
 
-    names = () if args.fail_on is None else tuple(args.fail_on.replace(",", " ").split())
+    names = () if args.fail_on is None else _words("--fail-on", args.fail_on)
     for name in names:
         if name not in FAIL_ON:
             raise InputError(
@@ -166,10 +176,12 @@ def _gates(args: argparse.Namespace) -> Any:
     )
 
 
-def _gates_of_new(args: argparse.Namespace) -> "list[GateLine]":
+def _gates_of_new(
+    args: argparse.Namespace, comparison: "Comparison | RecoveryComparison"
+) -> "list[GateLine]":
     """Hold NEW alone against the gates that ``score`` has too."""
     from wayproof.cli.fitness import gates_of
-    from wayproof.evidence.comparison_records import GateLine
+    from wayproof.evidence.comparison_records import GateLine, RecoveryComparison
 
     gates = gates_of(args)
     if not gates and not args.must_pass:
@@ -179,6 +191,16 @@ def _gates_of_new(args: argparse.Namespace) -> "list[GateLine]":
     from wayproof.fitness.gates import check_gates
 
     new = args.bundles[-1]
+    if isinstance(comparison, RecoveryComparison):
+        from wayproof.errors import InputError
+
+        names = dict.fromkeys([gate.name for gate in gates] + ["must-pass"] * bool(args.must_pass))
+        raise InputError(
+            "gates of navigation fitness, and bundles of verified recovery",
+            field=", ".join(f"--{name}" for name in names),
+            expected="--max-drop verified=BOUND alone",
+            mend="leave them out; --no-config, where a settings file asks for them",
+        )
     bundle = open_bundle(new, kind=BUNDLE_KIND)
     summary = read_record(bundle, SUMMARY_NAME, dict[str, Any])["summary"]
     lines = [

@@ -494,22 +494,22 @@ def _debt_gate(text: str) -> "Gate":
 
 def _count(option: str, text: str) -> Fraction:
     from wayproof.errors import InputError
+    from wayproof.text import exact_number
 
-    if not (text.isascii() and text.isdecimal()):
+    count = exact_number(text) if text.isascii() and text.isdecimal() else None
+    if count is None:
         raise InputError(
             "not a count", field=option, expected="a whole number from 0", found=text or '""'
         )
-    return Fraction(int(text))
+    return count
 
 
 def _bound(option: str, text: str) -> Fraction:
     from wayproof.errors import InputError
+    from wayproof.text import exact_number
 
-    try:
-        bound = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        bound = Fraction(-1)
-    if bound < 0:
+    bound = exact_number(text)
+    if bound is None or bound < 0:
         raise InputError(
             "not a time", field=option, expected="milliseconds, 0 or more", found=text or '""'
         )

@@ -51,6 +51,14 @@ def read_formats(given: Sequence[str]) -> list[Format]:
             expected="a file for all but one",
             found=", ".join(given),
         )
+    places = [one.place.resolve() for one in formats if one.place is not None]
+    if len(set(places)) < len(places):
+        raise InputError(
+            "two formats can't both go to one file",
+            setting="format",
+            expected="a file for each",
+            found=", ".join(given),
+        )
     return formats
 
 

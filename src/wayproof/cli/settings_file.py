@@ -98,6 +98,10 @@ _TABLES: Final[Mapping[str, Mapping[str, _Key]]] = {
 }
 
 
+_PATHS: Final = frozenset({"must-pass"})
+"""Keys whose values may be files; other paths are those of a log."""
+
+
 def add_settings_options(parser: argparse.ArgumentParser) -> None:
     """Declare where settings come from."""
     group = parser.add_argument_group(
@@ -126,12 +130,27 @@ def apply_settings(args: argparse.Namespace, *tables: str) -> None:
             key = _TABLES[table][name]
             current = getattr(args, key.option, "not an option of this command")
             if current in (None, [], False) or isinstance(current, ProgramDefault):
-                setattr(args, key.option, value)
+                is_places = name in _PATHS
+                setattr(args, key.option, _beside(path, value) if is_places else value)
                 taken.append(f"{table}.{name}")
     if taken:
         from wayproof.text import harmless
 
         say(harmless(f"settings: {', '.join(taken)} from {path}"))
+
+
+def _beside(settings: Path, texts: list[str]) -> list[str]:
+    """Find files that a settings file names: beside it first, wherever the command runs."""
+    import os
+
+    found = []
+    for text in texts:
+        try:
+            is_file = (settings.parent / text).is_file()
+        except (OSError, ValueError):
+            is_file = False  # no name of a file: a pattern
+        found.append(os.path.relpath(settings.parent / text) if is_file else text)
+    return found
 
 
 def _found(args: argparse.Namespace) -> Path | None:

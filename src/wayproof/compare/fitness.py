@@ -21,7 +21,7 @@ from wayproof.evidence.comparison_records import (
 )
 from wayproof.evidence.fitness_names import BUNDLE_KIND
 from wayproof.measures.rows import Row
-from wayproof.measures.values import DEFAULT_MEASURES, Attempts, asked_measures
+from wayproof.measures.values import DEFAULT_MEASURES, Attempts, asked_measures, ranking_from
 from wayproof.stats.numeric import EXTRA, has_numeric
 from wayproof.stats.paired import ALPHA, DRAWS, POWER, resamples_for
 from wayproof.text import quoted
@@ -137,6 +137,16 @@ def _by_attempt(task: TaskRows | None) -> dict[int, tuple[Row | None, int | None
     return {row.attempt: (row, at) for row, at in zip(task.rows, task.lines, strict=True)}
 
 
+def _has_rankings(task: TaskRows) -> bool:
+    """Tell whether a task's results hold what ranked measures need."""
+    try:
+        for row in task.rows:
+            ranking_from(row)
+    except InputError:
+        return False
+    return True
+
+
 def compare_fitness(base: Bundle, new: Bundle, request: CompareRequest) -> Comparison:
     """Compare two bundles of navigation fitness.
 
@@ -156,7 +166,8 @@ def compare_fitness(base: Bundle, new: Bundle, request: CompareRequest) -> Compa
             try:
                 collector.add(both)
             except InputError as error:
-                raise error.at(file=str(new.folder)) from None
+                is_base = both.before is not None and not _has_rankings(both.before)
+                raise error.at(file=str((base if is_base else new).folder)) from None
         suites = _suites(collector, base, new)
         if not request.allow_different_suites:
             _refuse_different(suites, base, new)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from wayproof.errors import InputError
-from wayproof.text import quoted
+from wayproof.text import exact_number, quoted
 
 __all__ = ["SHARE_GATES", "Gate", "GateVerdict", "check_gates", "parse_rate"]
 
@@ -56,11 +56,8 @@ class Gate(NamedTuple):
     @classmethod
     def max_p95_ms(cls, bound_ms: float) -> Self:
         """Allow a 95th percentile of the wall times of so many milliseconds."""
-        try:
-            bound = Fraction(bound_ms)
-        except (TypeError, ValueError, OverflowError):
-            bound = Fraction(-1)
-        if bound < 0:
+        bound = exact_number(str(bound_ms))
+        if bound is None or bound < 0:
             raise InputError(
                 "not a time",
                 setting="max_p95_ms",
@@ -117,18 +114,19 @@ def parse_rate(text: str, setting: str = "min_sufficient") -> Fraction:
     InputError
         For anything else; ``60`` is asked about: 60 % or 0.6?
     """
-    try:
-        rate = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except (ValueError, ZeroDivisionError):
-        rate = Fraction(-1)
-    if not 0 <= rate <= 1:
-        is_percent = 1 < rate <= 100 and "/" not in text and not text.endswith("%")
+    rate = exact_number(text.removesuffix("%"))
+    if rate is not None and text.endswith("%"):
+        rate /= 100
+    if rate is None or not 0 <= rate <= 1:
+        is_percent = (
+            rate is not None and 1 < rate <= 100 and "/" not in text and not text.endswith("%")
+        )
         raise InputError(
             "not a rate",
             setting=setting,
             expected="a number from 0 to 1, or a percentage",
             found=text or '""',
-            mend=f"{text} % or {float(rate / 100):g}?" if is_percent else None,
+            mend=f"{text} % or {float(rate / 100):g}?" if rate is not None and is_percent else None,
         )
     return rate
 

@@ -31,6 +31,9 @@ __all__ = ["TaskIndex", "TaskReader", "index_tasks"]
 _decode_task = msgspec.json.Decoder(TaskLine).decode
 _encode = msgspec.json.Encoder().encode
 
+COMMENT_KEY = "_comment"
+"""What a task says to its readers: starter files and drafts carry it, no score uses it."""
+
 
 class TaskIndex:
     """The tasks of a file.
@@ -109,7 +112,7 @@ class TaskIndex:
         keys = unknown_keys(strict_value(line))
         if not self._first_form:
             refuse_near_miss(keys)
-        self.unknown_keys.update(keys)
+        self.unknown_keys.update(key for key in keys if key != COMMENT_KEY)
 
     def rank(self) -> None:
         """Put the tasks in the order of the results, once all are in."""

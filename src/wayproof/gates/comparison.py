@@ -15,6 +15,7 @@ from wayproof.evidence.comparison_records import (
     PolicyComparison,
     RecoveryComparison,
 )
+from wayproof.text import exact_number
 
 __all__ = ["FAIL_ON", "ComparisonGates", "Drop", "comparison_gates", "parse_drop"]
 
@@ -51,18 +52,15 @@ class ComparisonGates(msgspec.Struct, frozen=True, kw_only=True):
 def parse_drop(text: str) -> Drop:
     """Read ``MEASURE=BOUND``: ``recall=0.02``, ``R@20=2%``, ``censored_p95=50`` (ms)."""
     measure, equals, bound = text.rpartition("=")
-    try:
-        value = Fraction(bound.removesuffix("%")) / (100 if bound.endswith("%") else 1)
-    except (ValueError, ZeroDivisionError):
-        value = Fraction(-1)
-    if not equals or not measure or value < 0:
+    value = exact_number(bound.removesuffix("%"))
+    if not equals or not measure or value is None or value < 0:
         raise InputError(
             "not a bound on a drop",
             setting="max_drop",
             expected="MEASURE=BOUND, such as recall=0.02",
             found=text or '""',
         )
-    return Drop(measure, value, bound)
+    return Drop(measure, value / 100 if bound.endswith("%") else value, bound)
 
 
 def comparison_gates(
