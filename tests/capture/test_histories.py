@@ -454,3 +454,40 @@ def test_windows_names(write_log: WriteLog, cwd: str, tool: str, arguments: dict
     lines = [claude_line("user", "where?", 0, cwd=cwd), claude_call(1, tool, arguments, cwd=cwd),
              claude_result(2, 1)]  # fmt: skip
     assert packet_of(write_log(*lines))["selected_artifacts"][-1] == "src/a.py"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["powershell.exe", "-NoProfile", "-Command", "Get-Content src\\b.py"],
+        ["C:\\Windows\\System32\\PowerShell.EXE", "-c", "cat src\\b.py"],
+        ["cmd.exe", "/c", "type src\\b.py"],
+        'powershell -Command "Get-Content src\\b.py"',
+        'pwsh.exe -c "gc src\\b.py"',
+        'cmd //c "type src\\b.py"',
+        "cmd.exe /d /c 'type src\\b.py | more'",
+    ],
+)
+def test_shells_of_windows(write_log: WriteLog, command: str | list[str]) -> None:
+    """What is given to them keeps its backslashes, from whatever shell they are started."""
+    lines = [claude_line("user", "where?", 0), claude_call(1, "Bash", {"command": command}),
+             claude_result(2, 1)]  # fmt: skip
+    packet = packet_of(write_log(*lines))
+    assert packet["selected_artifacts"] == ["src/b.py"]
+
+
+def test_a_new_file_that_takes_the_place_of_an_old_one(write_log: WriteLog) -> None:
+    """Moved over a file that was seen it is an edit; into a folder, or to a new name, it isn't."""
+
+    def cut(*commands: str) -> tuple[str, list[str]]:
+        lines = [claude_line("user", "fix it", 0)]
+        for number, command in enumerate(("cat src/a.py", *commands)):
+            call = claude_call(2 * number + 1, "Bash", {"command": command})
+            lines += [call, claude_result(2 * number + 2, 2 * number + 1)]
+        packet = packet_of(write_log(*lines))
+        return packet["cut_reason"], packet.get("created_files", [])
+
+    assert cut("sed s/x/y/ src/a.py > new && mv new src/a.py", "cat b.py") == ("mutation", [])
+    assert cut("sed s/x/y/ src/a.py > new", "mv new src/a.py") == ("mutation", ["new"])
+    assert cut("echo x > new", "mv new src") == ("end_of_log", ["new", "src"])
+    assert cut("echo x > new", "mv new other") == ("end_of_log", ["new", "other"])

@@ -10,6 +10,7 @@ from wayproof.canonical import canonical_bytes
 from wayproof.capture.route.records import Step, clip
 from wayproof.capture.session import Call
 from wayproof.capture.shell import Reading, Write, read_command, typed_text
+from wayproof.capture.shell.commands import is_windows_shell
 from wayproof.capture.tools import Tool, command_of, folder_of, tool_of
 from wayproof.errors import InputError
 
@@ -119,7 +120,7 @@ def _is_powershell(event: Call, tool: Tool, command: str | list[Any], text: str)
         return True
     if isinstance(command, list) and command:
         name = str(command[0]).lower()
-        return "powershell" in name or "pwsh" in name
+        return is_windows_shell(name)
     if _CMDLET.search(text) is not None:
         return True
     where = folder_of(event.arguments) or event.cwd or ""

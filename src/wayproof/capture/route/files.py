@@ -121,8 +121,12 @@ class Files:
 
     def knows_folder(self, path: str) -> bool:
         """Whether a folder was seen, or anything that lies in it."""
+        return self.knows(path) or self.holds(path)
+
+    def holds(self, path: str) -> bool:
+        """Whether anything was seen that lies in a path: it is a folder."""
         below = f"{path}/"
-        return self.knows(path) or any(
+        return any(
             one.startswith(below) or (_is_relative(path) and f"/{below}" in one)
             for one in self._absolute | self._relative
         )

@@ -127,7 +127,9 @@ def _written(write: Write, folders: tuple[str | None, ...], files: Files) -> _Fo
         if files.knows(path):
             return "edit", path
         return ("assumed" if files.in_prompt(path) else "creation"), path
-    return _BY_HOW[write.how], path
+    # what the session made may be moved to the place of what was there
+    replaces = write.how == "moved" and files.knows(path) and not files.holds(path)
+    return "edit" if replaces else _BY_HOW[write.how], path
 
 
 _What = Literal["edit", "assumed", "creation", "outside", "unsaid"]

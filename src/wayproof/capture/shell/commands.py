@@ -6,6 +6,7 @@ no table knows is a navigation call that selects nothing.
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -20,6 +21,7 @@ __all__ = [
     "Simple",
     "git_words",
     "in_place",
+    "is_windows_shell",
     "positional",
     "program_files",
     "read_paths",
@@ -57,7 +59,7 @@ class Simple(msgspec.Struct, frozen=True):
     path: str | None = None
 
 
-SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"})
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd"})
 
 WRAPPERS = {
     "sudo": 0, "env": 0, "time": 0, "nohup": 0, "nice": 0, "command": 0, "builtin": 0,
@@ -101,6 +103,7 @@ _READER_VALUES: dict[str, frozenset[str]] = {
     "od": frozenset({"-A", "-t", "-N", "-j", "-w"}),
     "xxd": frozenset({"-l", "-s", "-c", "-g"}),
     "Get-Content": frozenset({"-TotalCount", "-Tail", "-Head", "-Encoding", "-First", "-Last"}),
+    "type": frozenset(),  # of cmd; in bash it names programs, which have no dots
     "gc": frozenset({"-TotalCount", "-Tail", "-Head", "-Encoding"}),
 }
 # The same, where the first word is a program and not a file.
@@ -128,19 +131,26 @@ def _base(name: str) -> str:
     return name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
 
 
+def is_windows_shell(word: str) -> bool:
+    """Whether a program is a shell in which a backslash parts folders."""
+    return _base(word.lower()) in {"pwsh", "powershell", "cmd"}
+
+
 def script_of(words: Sequence[str | None]) -> str | None:
     """Return SCRIPT of ``bash -lc SCRIPT`` (and of PowerShell's ``-Command``), else None."""
     if len(words) < 3 or words[0] is None:
         return None
-    name = _base(words[0])
+    name = _base(words[0].lower())
     if name in {"pwsh", "powershell"}:
-        return _powershell_script(words[1:])
+        return _windows_script(words[1:], {"-command", "-c"})
+    if name == "cmd":
+        return _windows_script(words[1:], {"/c", "//c", "/k"})
     return _shell_script(words[1:]) if name in SHELLS else None
 
 
-def _powershell_script(words: Sequence[str | None]) -> str | None:
+def _windows_script(words: Sequence[str | None], flags: AbstractSet[str]) -> str | None:
     for place, word in enumerate(words[:-1]):
-        if word is not None and word.lower() in {"-command", "-c"}:
+        if word is not None and word.lower() in flags:
             rest = [one for one in words[place + 1 :] if one is not None]
             return " ".join(rest) if len(rest) == len(words) - place - 1 else None
     return None
@@ -250,6 +260,8 @@ def read_paths(command: Simple) -> Iterator[tuple[str, tuple[int, int] | None]]:
     name, words = command.name, command.words
     if name in _READER_VALUES:
         files = positional(words, _READER_VALUES[name])
+        if name == "type":
+            files = [one for one in files if one is not None and "." in one]
         if command.heredoc or name == "tail":
             lines = None
         else:

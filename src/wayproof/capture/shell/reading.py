@@ -57,10 +57,10 @@ def read_command(command: str, *, powershell: bool = False) -> Reading:
 
 
 def _read(command: str, *, powershell: bool, depth: int) -> Reading:
-    def read_script(script: str) -> Reading | None:
+    def read_script(script: str, backslashes: bool) -> Reading | None:
         if depth >= _MAX_SHELLS:
             return None
-        return _read(script, powershell=powershell, depth=depth + 1)
+        return _read(script, powershell=powershell or backslashes, depth=depth + 1)
 
     data = command.encode("utf-8", "replace")
     cut = data[:MAX_COMMAND_BYTES]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wayproof.capture.shell.collector import MAX_DEPTH, REPEATERS, Collector
-from wayproof.capture.shell.commands import Simple, script_of
+from wayproof.capture.shell.commands import Simple, is_windows_shell, script_of
 from wayproof.capture.shell.effects import act_of
 from wayproof.capture.shell.folder import Folder
 from wayproof.capture.shell.records import FileRead, Reading, Segment
@@ -37,10 +37,11 @@ class Statements:
     words
         The script's text.
     read_script
-        Reads a script inside this one: the command of ``bash -c``.
+        Reads a script inside this one: the command of ``bash -c``, and whether backslashes
+        part folders in it.
     """
 
-    def __init__(self, words: Words, read_script: Callable[[str], Reading | None]) -> None:
+    def __init__(self, words: Words, read_script: Callable[[str, bool], Reading | None]) -> None:
         self._words = words
         self._folder = Folder()
         self._read_script = read_script
@@ -134,7 +135,8 @@ class Statements:
     def _opened(self, shell: Simple, *, reads: bool) -> list[Segment]:
         """Return the segments of SCRIPT in ``bash -c SCRIPT``; without ``reads`` none of its."""
         script = script_of([shell.name, *shell.words])
-        inner = self._read_script(script) if script is not None else None
+        windows = is_windows_shell(shell.name)
+        inner = self._read_script(script, windows) if script is not None else None
         if inner is None:
             return []
         reads = reads and not inner.unparsed
