@@ -202,6 +202,8 @@ def test_drafts_are_set_aside_with_a_count(tmp_path: Path) -> None:
         "latency_budget_m", "first_contact_command", "selected_artifacts", "selected_things",
         "wall_ms", "timed_out", "route_hint", "command_used", "literal_id",
         "expectd_artefacts", "latency_bugdet_m", "rout_tipe",
+        "EXPECTED_ARTIFACTS", "Expected_Artefacts", "Forbidden_First_Routes", "FAMILY",
+        "WALL_MS", "Selected_Artifacts",
     ],
 )  # fmt: skip
 def test_a_key_that_is_nearly_a_known_one_is_refused(tmp_path: Path, key: str) -> None:

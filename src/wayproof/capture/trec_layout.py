@@ -184,13 +184,31 @@ def _four(source: Source, rows: Sequence[Sequence[str]]) -> _Open:
 
 
 _GRADES = {"score", "relevance", "rel", "grade", "label", "judgment", "judgement", "qrel"}
+_RANKS = {"rank", "ranking"}
+_TOPICS = {"query", "queryid", "qid", "topic", "topicid"}
+_DOCUMENTS = {"corpusid", "doc", "docid", "docno", "document", "documentid", "passageid", "pid"}
+
+
+def _refuse_turned_columns(source: Source, header: Sequence[str]) -> None:
+    """Refuse a header that puts documents first: each would be read as a topic."""
+    first, second = (name.lower().replace("-", "").replace("_", "") for name in header[:2])
+    if first in _DOCUMENTS or second in _TOPICS:
+        raise InputError(
+            "columns in another order",
+            file=source.name,
+            expected="the topic first, then the document",
+            found=clip(" ".join(header), 200),
+            mend="turn them so: awk -v OFS='\\t' '{print $2, $1, $3}' FILE",
+        )
 
 
 def _three(source: Source, rows: Sequence[Sequence[str]]) -> _Open:
     named = rows[0][2].lower()
+    if named in _GRADES or named in _RANKS:
+        _refuse_turned_columns(source, rows[0])
     if named in _GRADES:
         return _Open(source, {"qrels": BEIR})
-    if named in {"rank", "ranking"}:
+    if named in _RANKS:
         return _Open(source, {"run": MSMARCO._replace(has_header=True)})
     values = [row[2] for row in rows]
     whole = [one for one in map(whole_number, values) if one is not None]

@@ -265,10 +265,11 @@ def refuse_near_miss(keys: Iterable[str], *, prefix: str = "") -> None:
 
     A misspelt expectation would be passed over, and the task would expect nothing. Near is
     an edit distance of 2; of 1 for known names of up to seven letters. An edit inserts,
-    drops or changes a letter, or swaps two neighbours.
+    drops or changes a letter, or swaps two neighbours. Case doesn't count.
     """
     for key in keys:
-        if key in _PACKET_KEYS or key.startswith("selected_"):
+        folded = key.casefold()
+        if folded in _PACKET_KEYS or folded.startswith("selected_"):
             raise InputError(
                 "a packet's key in a task",
                 field=_shown_key(key, prefix),
@@ -277,7 +278,7 @@ def refuse_near_miss(keys: Iterable[str], *, prefix: str = "") -> None:
             )
         for known in _KNOWN_KEYS:
             limit = 1 if len(known) <= _SHORT_NAME_LETTERS else 2
-            if abs(len(key) - len(known)) <= limit and _edit_distance(key, known) <= limit:
+            if abs(len(folded) - len(known)) <= limit and _edit_distance(folded, known) <= limit:
                 raise InputError(
                     "unknown key that is nearly a known one",
                     field=_shown_key(key, prefix),
