@@ -351,3 +351,43 @@ def test_attempts_show_the_share_per_task(tmp_path: Path) -> None:
     assert "gate FAIL: min-sufficient-tasks: 0.5 (bound: >= 60%); 2 measured, 0 not" in ran.out
     assert ran.status == 1
     assert "60 % or 0.6?" in _score(tmp_path, "--min-sufficient", "60").err
+
+
+@pytest.mark.parametrize("read", ["tasks.jsonl", "packets.jsonl"])
+@pytest.mark.parametrize("form", ["csv", "json", "junit", "markdown"])
+def test_a_form_never_replaces_what_is_scored(tmp_path: Path, read: str, form: str) -> None:
+    """The input is still there after a slip in ``--format``, and nothing was written."""
+    refused = _score(
+        tmp_path, "--out", str(tmp_path / "out"), "--format", f"{form}={tmp_path / read}"
+    )
+    assert refused.status == 2
+    assert "would replace what is read" in refused.err
+    rows = [json.loads(line) for line in (tmp_path / read).read_text().splitlines()]
+    assert rows == (TASKS if read == "tasks.jsonl" else PACKETS)
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_forms_do_not_share_a_file(tmp_path: Path) -> None:
+    """The second would replace the first, unsaid."""
+    place = tmp_path / "result"
+    refused = _score(tmp_path, "--format", f"csv={place}", "--format", f"json={place}")
+    assert refused.status == 2
+    assert not place.exists()
+
+
+def test_a_form_never_replaces_a_case(tmp_path: Path, wayproof: RunWayproof) -> None:
+    """A case file that is read stays; a new file beside it may be written."""
+    case = tmp_path / "case.json"
+    text = (PUBLIC / "heldout_paraphrase_pass.json").read_text()
+    case.write_text(text)
+    refused = wayproof(
+        "fitness", "evaluate-fixtures", "--input", tmp_path, "--format", f"json={case}"
+    )
+    assert refused.status == 2
+    assert case.read_text() == text
+    report = tmp_path / "report.xml"
+    written = wayproof(
+        "fitness", "evaluate-fixtures", "--input", tmp_path, "--format", f"junit={report}"
+    )
+    assert written.status == 0
+    assert "<testsuite" in report.read_text()

@@ -12,7 +12,7 @@ from pathlib import Path
 from wayproof.bundles.places import check_place
 from wayproof.errors import InputError, OutputError
 
-__all__ = ["check_places"]
+__all__ = ["check_places", "refuse_replacing"]
 
 _STANDARD_INPUT = 0
 
@@ -35,6 +35,20 @@ def check_places(inputs: Iterable[tuple[str, str]], outputs: Mapping[str, str | 
     OutputError
         When a place is taken by something else than a file, or its folder can't be written to.
     """
+    for path in refuse_replacing(inputs, outputs):
+        _refuse_unwritable(path)
+
+
+def refuse_replacing(
+    inputs: Iterable[tuple[str, str]], outputs: Mapping[str, str | None]
+) -> list[Path]:
+    """Refuse outputs that would replace an input or another output; return the files' places.
+
+    Raises
+    ------
+    InputError
+        When two names mean one file.
+    """
     places = {
         option: Path(text) for option, text in outputs.items() if text is not None and text != "-"
     }
@@ -50,8 +64,7 @@ def check_places(inputs: Iterable[tuple[str, str]], outputs: Mapping[str, str | 
                     mend=f"choose another {option}",
                 )
     _refuse_twice(list(files.items()))
-    for path in files.values():
-        _refuse_unwritable(path)
+    return list(files.values())
 
 
 def _refuse_twice(files: Sequence[tuple[str, Path]]) -> None:

@@ -259,8 +259,10 @@ def _evaluate_fixtures(args: argparse.Namespace) -> int:
     from wayproof.cli.output_formats import read_formats, write_formats
     from wayproof.fitness import evaluate_fixture_dir
 
-    formats = read_formats(args.format)
-    result = evaluate_fixture_dir(_case_folder(args))
+    folder = _case_folder(args)
+    cases = [("--input", str(path)) for path in folder.rglob("*.json")] if args.format else []
+    formats = read_formats(args.format, cases)
+    result = evaluate_fixture_dir(folder)
     is_document = write_formats(formats, result)
     if args.json:
         write_json(result)
@@ -303,7 +305,8 @@ def _score(args: argparse.Namespace) -> int:
     if args.shard is not None:
         return _score_shard(args)
     apply_settings(args, "gates", "measures")
-    formats = read_formats(args.format)
+    read = [("--tasks", str(args.tasks)), ("--packets", str(args.packets))]
+    formats = read_formats(args.format, read)
     gates = gates_of(args)
     request = ScoreRequest(
         tasks=args.tasks,

@@ -32,8 +32,11 @@ def add_format_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_formats(given: Sequence[str]) -> list[Format]:
-    """Read what was asked for; one form at most may go to stdout."""
+def read_formats(given: Sequence[str], inputs: Iterable[tuple[str, str]] = ()) -> list[Format]:
+    """Read what was asked for; one form at most may go to stdout, none over what is read.
+
+    ``inputs`` are the files that the command reads, as (option, path).
+    """
     from wayproof.errors import InputError
 
     formats = []
@@ -59,6 +62,15 @@ def read_formats(given: Sequence[str]) -> list[Format]:
             expected="a file for each",
             found=", ".join(given),
         )
+    named = {
+        f"--format {one.name}={one.place}": str(one.place)
+        for one in formats
+        if one.place is not None
+    }
+    if named:
+        from wayproof.cli.capture_places import refuse_replacing
+
+        refuse_replacing(inputs, named)
     return formats
 
 
