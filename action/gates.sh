@@ -22,3 +22,4 @@ else
   : > "$out/wayproof.toml"
   echo "gates: none"
 fi
+python "$ACTION_PATH/action/gate_files.py" "$out/wayproof.toml"

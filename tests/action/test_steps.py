@@ -197,3 +197,21 @@ def test_annotations_escape() -> None:
         "::error title=a%250A%0D%0A%3A%3Aerror%3A%3Ax%3A%2Cy::a%250A%0D%0A::error::x:,y"
     )
     assert not any("\n" in line or "\r" in line for line in lines)
+
+
+def test_a_pull_request_cannot_empty_the_list_of_tasks_that_must_pass(tmp_path: Path) -> None:
+    """Neither its own list nor a file with a pattern's name counts: the base's list does."""
+    project = Project(tmp_path)
+    ids = project.folder / "ids.txt"
+    ids.write_text("t003\n", "utf-8")
+    project.write('[gates]\nmust-pass = ["ids.txt", "t00[34]"]\n')
+    project.base = project.commit()
+    assert project.run().status == 0
+    project.packets[3]["selected_artifacts"] = []
+    ids.write_text("t001\n", "utf-8")
+    (project.folder / "t00[34]").write_text("t001\n", "utf-8")
+    project.write("")
+    project.commit()
+    ran = project.run()
+    assert ran.status == 1
+    assert ran.said.count("gate FAIL: must-pass") >= 2

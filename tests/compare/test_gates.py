@@ -11,6 +11,7 @@ from conftest import RunWayproof
 from wayproof.compare import CompareRequest, compare_bundles
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import Comparison
+from wayproof.fitness.score import ScoreRequest, score
 from wayproof.gates.comparison import ComparisonGates, comparison_gates, parse_drop
 from wayproof.gates.must_pass import must_pass_gates, read_passed
 
@@ -301,7 +302,7 @@ def test_an_empty_list_is_refused(
 def test_settings_name_files_beside_them(
     make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path
 ) -> None:
-    """A list of ids that a settings file names is found from any folder."""
+    """A list of ids is found from any folder; a file there can't stand in for a pattern."""
     tasks = tasks_of(6)
     base = make_bundle("base", tasks, packets_of(tasks))
     (tmp_path / "wayproof.toml").write_text('[gates]\nmust-pass = ["ids.txt", "t*"]\n', "utf-8")
@@ -309,6 +310,7 @@ def test_settings_name_files_beside_them(
     deep = tmp_path / "a"
     deep.mkdir()
     (deep / "ids.txt").write_text("nobody\n", "utf-8")
+    (deep / "t*").write_text(f"{tasks[0]['task_id']}\n", "utf-8")
     ran = wayproof("compare", base, base, cwd=deep)
     assert ran.status == 0
     assert ran.out.rstrip().splitlines()[-2:] == [
@@ -328,3 +330,17 @@ def test_two_formats_to_one_file_are_refused(
     assert (ran.status, ran.out) == (2, "")
     assert "two formats can't both go to one file" in ran.err
     assert not place.exists()
+
+
+def test_the_bundle_that_lacks_the_order_is_named(make_bundle: MakeBundle, tmp_path: Path) -> None:
+    """Ranked measures of a bundle of the first form: it is told which of the two to score again."""
+    tasks = tasks_of(6)
+    new = make_bundle("new", tasks, packets_of(tasks))
+    inputs = tmp_path / "new-inputs"
+    request = ScoreRequest(tasks=inputs / "tasks.jsonl", packets=inputs / "packets.jsonl")
+    old = tmp_path / "old"
+    score(request, old, first_form=True)
+    for pair in ((old, new), (new, old)):
+        with pytest.raises(InputError, match="doesn't hold the packet's order") as raised:
+            compare_bundles(*pair, CompareRequest(measures=("R@5",)))
+        assert raised.value.file == str(old)

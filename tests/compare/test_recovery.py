@@ -118,3 +118,7 @@ def test_kinds_are_not_mixed(tmp_path: Path, wayproof: RunWayproof) -> None:
     assert wayproof("compare", base, base, base).status == 2
     ran = wayproof("compare", base, base, "--fail-on", "new-latency-debt")
     assert (ran.status, ran.out) == (2, "")
+    ran = wayproof("compare", base, base, "--min-sufficient", "50%", "--must-pass", "t*")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--min-sufficient, --must-pass: gates of navigation fitness" in ran.err
+    assert "--no-config" in ran.err

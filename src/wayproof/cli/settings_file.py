@@ -140,16 +140,22 @@ def apply_settings(args: argparse.Namespace, *tables: str) -> None:
 
 
 def _beside(settings: Path, texts: list[str]) -> list[str]:
-    """Find files that a settings file names: beside it first, wherever the command runs."""
+    """Find files that a settings file names: beside it, wherever the command runs.
+
+    What isn't there is a pattern, whatever lies in the working directory: who can add a file
+    there must not change what the settings ask for.
+    """
     import os
+
+    from wayproof.gates.must_pass import IdPattern
 
     found = []
     for text in texts:
         try:
             is_file = (settings.parent / text).is_file()
         except (OSError, ValueError):
-            is_file = False  # no name of a file: a pattern
-        found.append(os.path.relpath(settings.parent / text) if is_file else text)
+            is_file = False
+        found.append(os.path.relpath(settings.parent / text) if is_file else IdPattern(text))
     return found
 
 

@@ -11,9 +11,15 @@ from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import GateLine
 from wayproof.text import clip, harmless
 
-__all__ = ["Passed", "must_pass_gates", "read_passed"]
+__all__ = ["IdPattern", "Passed", "must_pass_gates", "read_passed"]
 
 _SHOWN = 3
+
+
+class IdPattern(str):
+    """A pattern over ids, even where a file has that name."""
+
+    __slots__ = ()
 
 
 class Passed(msgspec.Struct, frozen=True, gc=False):
@@ -87,6 +93,8 @@ def must_pass_gates(wanted: Sequence[str], results: Iterable[Passed]) -> list[Ga
 
 
 def _wanted(value: str) -> _Wanted:
+    if isinstance(value, IdPattern):
+        return _Wanted(value, None)
     path = Path(value)
     try:
         if not path.is_file():
