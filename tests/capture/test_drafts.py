@@ -71,7 +71,15 @@ def test_a_draft_suggests_and_a_person_confirms(
     assert "draft" not in task
     scored = wayproof("fitness", "score", "--tasks", tasks, "--packets", packets, "--json")
     assert scored.status == 0, scored.err
-    assert json.loads(scored.out)["summary"]["mean_recall_at_packet"] == 0.5
+    document = json.loads(scored.out)
+    assert document["summary"]["mean_recall_at_packet"] == 0.5
+    assert document["expected_from"] == {"session_edits": 1}
+    shown = wayproof("fitness", "score", "--tasks", tasks, "--packets", packets).out
+    assert "expected_from session_edits: 1 task; not by a person" in shown
+    assert "passed over" not in shown
+    tasks.write_text(tasks.read_text("utf-8").replace("session_edits", ""))
+    shown = wayproof("fitness", "score", "--tasks", tasks, "--packets", packets).out
+    assert "expected_from" not in shown
 
 
 def test_only_sessions_that_ask_something_are_drafted(
@@ -234,10 +242,85 @@ PROMPTS = [
     ("Mend it\n\nBecause of rounding.\n\nReviewed-by: C", "Mend it\n\nBecause of rounding."),
     ("Use C# and item #3 of the list", "Use C# and item of the list"),
     ("Signed-off-by: only", ""),
-]
+    ("Bug: the total is lost", "Bug: the total is lost"),
+    ("Mend it\n\nSee: the manual, page 3", "Mend it\n\nSee: the manual, page 3"),
+    ("Mend it\n\nBug: 1234\nFixes: 0123abcd (a total)\nCc: A <a@example.com>", "Mend it"),
+    ("Mend it\n\nIt was off. Follow-up to #7.", "Mend it\n\nIt was off."),
+    ("Mend it (#5)\n\n* Mend it\n\n* And test it\n\n---------\n\nCo-authored-by: A <a@b.c>",
+     "Mend it\n\n* And test it"),
+    ("Mend it\n\n\N{ROBOT FACE} Generated with [A Tool](https://example.com)", "Mend it"),
+    ("Mend it\n\nAgent-Logs-Url: https://example.com/1", "Mend it"),
+    ("Raise it\n\n<details>\n<ul>all of it</ul>\n</details>\n<br />\n\n![badge](https://x.io/b)",
+     "Raise it"),
+    ("Raise it\n\n---\nupdated-dependencies:\n- dependency-name: a\n...", "Raise it"),
+    ("Mend it\n\nIt was lost in #7. Found by PR #8.", "Mend it\n\nIt was lost. Found."),
+    ("Mend it\n\nTool-Session: 0f\n  Signed-off-by: A <a@example.com>", "Mend it"),
+    ("Table\n\na\n---\nb", "Table\n\na\n---\nb"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("message", "prompt"), PROMPTS)
 def test_a_prompt_is_the_message_without_its_machinery(message: str, prompt: str) -> None:
     """Trailers, issue numbers and signatures say nothing of the task."""
-    assert prompt_of(message).lstrip(": ") == prompt
+    assert prompt_of(message) == prompt
+
+
+@pytest.mark.parametrize(
+    "message",
+    ['revert "A"', "revert(cli): a", "Back out the total", "Reapply a", "Merge branch 'x' into y",
+     "Merge pull request #3 from a/b", "Undo\n\nThis reverts commit 0123456."],
+)  # fmt: skip
+def test_reverts_and_rebased_merges_make_no_draft(history: Path, message: str) -> None:
+    """However they are spelt; a merge that was rebased has one parent like any commit."""
+    known = drafts_from_git(history)
+    (history / "src/n.py").write_text("again")
+    git(history, "commit", "-q", "-a", "-m", message)
+    assert drafts_from_git(history) == known
+    git(history, "commit", "-q", "--amend", "-m", "Merge rows of the table, revert nothing")
+    assert len(drafts_from_git(history)) == len(known) + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "where"),
+    [("web/dist/a.js", None), ("a/generated/rpc.py", None), ("bun.lockb", None), ("a_pb2.py", None),
+     ("npm-shrinkwrap.json", None), ("go/e2e/a.go", "suggested_tests"),
+     ("src/generate.py", "suggested_artifacts"), ("src/contest.py", "suggested_artifacts")],
+)  # fmt: skip
+def test_what_is_left_out_and_what_is_a_test(history: Path, path: str, where: str | None) -> None:
+    """Vendored, generated and lock files are no suggestion; tests stand apart."""
+    file = history / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for text in ("1", "2"):
+        file.write_text(text)
+        (history / "src/n.py").write_text(text)
+        git(history, "add", "-A")
+        git(history, "commit", "-q", "-m", "Change")
+    last = drafts_from_git(history)[-1]
+    found = [key for key in ("suggested_artifacts", "suggested_tests") if path in last[key]]
+    assert found == ([] if where is None else [where])
+
+
+def test_the_name_is_the_origins(history: Path, tmp_path: Path) -> None:
+    """A clone's folder, a bare clone and a working tree beside it give the same family."""
+    clone, bare, beside = tmp_path / "elsewhere", tmp_path / "repo", tmp_path / "beside"
+    git(history, "clone", "-q", str(history), str(clone))
+    git(history, "clone", "-q", "--bare", str(history), str(bare))
+    git(history, "worktree", "add", "-q", "--detach", str(beside))
+    expected = drafts_from_git(history)
+    assert [drafts_from_git(one) for one in (clone, bare, beside)] == [expected] * 3
+    git(clone, "remote", "set-url", "origin", "git@example.com:kim/rack.git")
+    assert {one["family"] for one in drafts_from_git(clone)} == {"rack"}
+
+
+def test_a_users_configuration_changes_no_draft(history: Path, tmp_path: Path) -> None:
+    """Order, renames, encoding: what git's settings could change is given with the call."""
+    expected = drafts_from_git(history, max_files=9)
+    order = tmp_path / "order"
+    order.write_text("*w6*\n*w5*\n")
+    for key, value in {
+        "diff.orderFile": str(order), "diff.renames": "false", "diff.renameLimit": "1",
+        "diff.relative": "true", "i18n.logOutputEncoding": "UTF-16",
+    }.items():  # fmt: skip
+        git(history, "config", key, value)
+    assert drafts_from_git(history, max_files=9) == expected
+    assert drafts_from_git(history / "src", max_files=9) == expected

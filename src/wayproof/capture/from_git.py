@@ -7,7 +7,7 @@ through a shell, and with what could run a program of the repository's choice tu
 import re
 import subprocess
 from collections.abc import Iterator
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,15 @@ __all__ = ["LEFT_OUT", "Commit", "commits_of", "drafts_from_git", "prompt_of"]
 
 LEFT_OUT = (
     "vendor/*", "*/vendor/*", "third_party/*", "*/third_party/*", "node_modules/*",
-    "*/node_modules/*", "dist/*", "*.lock", "*-lock.json", "*-lock.yaml", "go.sum", "*/go.sum",
-    "*.min.js", "*.min.css", "*.map", "*.snap",
+    "*/node_modules/*", "dist/*", "*/dist/*", "generated/*", "*/generated/*", "*.pb.go", "*_pb2.py",
+    "*.lock", "*.lockb", "*.lockfile", "*-lock.json", "*-lock.yaml", "*npm-shrinkwrap.json",
+    "*Package.resolved", "go.sum", "*/go.sum", "go.work.sum", "*.min.js", "*.min.css", "*.map",
+    "*.snap",
 )  # fmt: skip
 """Globs of vendored, generated and lock files, which no task is about."""
 
 _TESTS = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata)/|(?:^|/)(?:test_[^/]*|conftest\.py)$"
+    r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|test_?harness|e2e)/|(?:^|/)(?:test_[^/]*|conftest\.py)$"
     r"|[._-](?:test|spec|tests)\.\w+$|_test\.\w+$",
     re.IGNORECASE,
 )
@@ -79,7 +81,8 @@ def commits_of(repo: Path, *, since: str | None = None) -> Iterator[Commit]:
         raise InputError("not a revision", field="since", found=since)
     text = _git(
         repo, "log", "--no-merges", "--reverse", "--name-status", "-M", "-z", "--no-ext-diff",
-        "--no-textconv", "--no-color", f"--format={_RECORD}%H{_FIELD}%P{_FIELD}%B{_END}",
+        "--no-textconv", "--no-color", "--no-relative", "--encoding=UTF-8", "-l1000", "-O/dev/null",
+        f"--format={_RECORD}%H{_FIELD}%P{_FIELD}%B{_END}",
         "HEAD" if since is None else f"{since}..HEAD", "--",
     )  # fmt: skip
     for record in text.split(_RECORD)[1:]:
@@ -105,39 +108,74 @@ def _changed(names: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+_REFERENCE = (
+    r"(?:[\w./-]*#\d+|https?://\S+|[A-Z]{2,10}-\d+|\d+\b|[0-9a-f]{7,40}\b|[^<\n]*<[^>\n]+@)"
+)
 _TRAILER = re.compile(
-    r"^(?:[A-Z][A-Za-z]*-)+[Bb]y: .*$|^(?:Change-Id|Co-Authored-By|Cc|Fixes|Closes|Resolves|Refs?"
-    r"|See|Bug|Issue|Link|Closes-Bug|Task|Differential Revision|PiperOrigin-RevId|git-svn-id"
-    r"|Release-Note|BREAKING-CHANGE|Message-I[Dd]|X-[\w-]+)s?: .*$"
+    r"^[ \t]*(?:[A-Z][A-Za-z]*-)+(?:by|url|id|to|link|session): .*$"
+    r"|^(?:Differential Revision|PiperOrigin-RevId|git-svn-id|X-[\w-]+): .*$"
+    # These words begin sentences, too: they make a trailer where a reference follows.
+    rf"|^(?:Cc|Fix(?:es)?|Closes|Resolves|Refs?|See|Bugs?|Issues?|Links?|Tasks?): {_REFERENCE}.*$"
     r"|^\(cherry picked from commit [0-9a-f]+\)$|^(?:fix(?:es|ed)?|close[sd]?|resolve[sd]?|refs?)"
     r"(?:,? (?:and )?(?:[\w./-]*#\d+|https?://\S+))+\.?$",
     re.IGNORECASE | re.MULTILINE,
 )
-_NUMBER = re.compile(
-    r"\s*[(\[](?:(?:fix(?:es|ed)?|close[sd]?|refs?|see|resolve[sd]?|[A-Z]{2,10}-\d+|[\w./-]*#\d+|GH-\d+)"
-    r"[,:\s]*)+[)\]]|\b(?:fix(?:es|ed)?|close[sd]?|refs?|resolve[sd]?|see)\s+[\w./-]*#\d+"
-    r"|(?:^|(?<=\s))[\w./-]*#\d+\b:?",
-    re.IGNORECASE,
+_LEADS = (
+    r"(?:fix(?:es|ed)?|close[sd]?|refs?|resolve[sd]?|see|part of|related to"
+    r"|follow[- ]?ups? (?:to|of)"
+    r"|(?:(?:in|from|to|of|on|by|after|with) )?(?:the )?(?:PR|issue|pull request)"
+    r"|in|from|to|of|on|by|after|since)"
 )
-_SIGNED = re.compile(r"-----BEGIN PGP.*?-----END PGP[^\n]*", re.DOTALL)
+_NUMBER = re.compile(
+    rf"\s*[(\[](?:(?:{_LEADS}|[A-Z]{{2,10}}-\d+|[\w./-]*#\d+|GH-\d+)[,:\s]*)+[)\]]"
+    rf"|[ \t]*\b{_LEADS}\s+[\w./-]*#\d+\b:?|(?:^|(?<=\s))[\w./-]*#\d+\b:?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"-----BEGIN PGP.*?-----END PGP[^\n]*"
+    # What bots and hosts put around a message: folded details, pictures, comments, a rule
+    # above the trailers, the name of the tool that wrote it.
+    r"|<details>.*?</details>|<!--.*?-->|!\[[^\]\n]*\]\([^)\n]*\)|<(?:img|br)\b[^>]*>"
+    r"|^---\nupdated-dependencies:\n.*?(?:^\.\.\.$|\Z)"
+    r"|^-{3,}\s*$(?=\n*(?:[A-Z][\w-]*: .*\n*)*\Z)"
+    r"|^(?:\N{ROBOT FACE}\s*)?Generated (?:with|by) \[?[^\n]*$",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+
+
+_LEFT_OVER = re.compile(r"(?<=[^.\s]\.)\.(?!\.)|^[ \t]*[.,;:]+[ \t]*$", re.MULTILINE)
+"""The full stop of a sentence that is gone."""
 
 
 def prompt_of(message: str) -> str:
     """Return a commit's message without trailers, issue numbers and signatures."""
     text = _SIGNED.sub("", message.replace("\r\n", "\n"))
     text = _NUMBER.sub("", _TRAILER.sub("", text))
+    text = _LEFT_OVER.sub("", text)
     lines = [re.sub(r"(?<=\S) {2,}", " ", line).rstrip() for line in text.split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    subject, *body = lines
+    # A squashed commit's body begins with the subject again.
+    body = [line for line in body if line.removeprefix("* ").strip() != subject.strip() or not line]
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join([subject.lstrip(" :"), *body]))
+    return text.strip()
 
 
-def _is_revert(message: str) -> bool:
-    return message.startswith(("Revert ", "revert:", "Reapply ")) or (
+_NOT_A_TASK = re.compile(
+    r"(?:revert|reapply|back(?:ed)? out)\b"
+    r"|merge (?:pull request|branch|remote-tracking branch|tag|commit) ",  # rebased: one parent
+    re.IGNORECASE,
+)
+
+
+def _is_no_task(message: str) -> bool:
+    """Tell a revert or a merge by its message; a merge that was rebased has one parent."""
+    return _NOT_A_TASK.match(message) is not None or (
         re.search(r"^This reverts commit [0-9a-f]{7,40}", message, re.MULTILINE) is not None
     )
 
 
 def _left_out(path: str) -> bool:
-    return any(fnmatch(path, glob) for glob in LEFT_OUT)
+    return any(fnmatchcase(path, glob) for glob in LEFT_OUT)
 
 
 def drafts_from_git(
@@ -160,7 +198,7 @@ def drafts_from_git(
         kept = [path for status, path in commit.changed if status != "A" and not _left_out(path)]
         suggested = [path for path in kept if _TESTS.search(path) is None]
         prompt = prompt_of(commit.message)
-        if _is_revert(commit.message) or not prompt or not 0 < len(suggested) <= max_files:
+        if _is_no_task(commit.message) or not prompt or not 0 < len(suggested) <= max_files:
             continue
         draft: dict[str, Any] = {
             "task_id": f"{name}-{commit.revision[:12]}",
@@ -181,8 +219,15 @@ def drafts_from_git(
 
 
 def _name(repo: Path) -> str:
-    folder = _git(repo, "rev-parse", "--absolute-git-dir").strip().replace("\\", "/")
-    base = folder.removesuffix("/.git").rsplit("/", 1)[-1].removesuffix(".git")
+    """Return the repository's name: as its origin has it, which no folder of a clone changes."""
+    listed = _git(repo, "config", "--null", "--list").split("\0")
+    origin = [one.partition("\n")[2] for one in listed if one.startswith("remote.origin.url\n")]
+    folder = _git(repo, "rev-parse", "--absolute-git-dir").strip()
     if "/worktrees/" in folder:
-        base = folder.split("/.git/worktrees/", 1)[0].rsplit("/", 1)[-1]
-    return base or "repository"
+        folder = folder.split("/worktrees/", 1)[0]
+    for place in (*origin[-1:], folder):
+        base = place.replace("\\", "/").rstrip("/").removesuffix("/.git")
+        base = re.split(r"[/:]", base)[-1].removesuffix(".git")
+        if base:
+            return base
+    return "repository"
