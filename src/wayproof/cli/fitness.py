@@ -244,8 +244,17 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
         tables.print_debts(result["debt_candidates"])
         tables.print_twins(tables.missed_of(result["task_results"]))
         tables.print_limits()
+        tables.print_origins(_origins(document))
         tables.print_unknown_keys(_unknown_keys(document))
     return _status(result)
+
+
+def _origins(document: dict[str, Any]) -> Counter[str]:
+    """Count where a benchmark document's expectations are from, where its tasks say so."""
+    from wayproof.fitness.task import expected_from
+
+    found = (expected_from(case["task"]) for case in document["cases"])
+    return Counter(origin for origin in found if origin is not None)
 
 
 def _unknown_keys(document: dict[str, Any]) -> Counter[str]:
@@ -318,6 +327,7 @@ def _score(args: argparse.Namespace) -> int:
         require_filled=args.require_filled,
     )
     unknown_keys: Counter[str] = Counter()
+    origins: Counter[str] = Counter()
     with ExitStack() as stack:
         out = _place_of_results(args, formats, stack)
         with _progress() as progress, ExitStack() as apart:
@@ -329,6 +339,7 @@ def _score(args: argparse.Namespace) -> int:
                 overwrite=args.overwrite,
                 progress=progress,
                 on_unknown_keys=unknown_keys.update,
+                on_origins=origins.update,
             )
         verdicts = check_gates(record["summary"], gates)
         passed = [] if out is None else must_pass_lines(args.must_pass, out)
@@ -339,6 +350,8 @@ def _score(args: argparse.Namespace) -> int:
             for one in passed
         ]
         document = {**record, "gates": shown_gates}
+        if origins:
+            document["expected_from"] = dict(sorted(origins.items()))
         if args.measures is not None and out is not None:
             document["measures"] = _measures(args, out)
         results = None if out is None or args.summary_only else out / RESULTS_NAME
@@ -435,6 +448,7 @@ def _print_score(
         tables.print_twins(tables.missed_in(out / RESULTS_NAME))
     tables.print_limits()
     tables.print_set_aside(document)
+    tables.print_origins(Counter(document.get("expected_from", {})))
     tables.print_unknown_keys(unknown_keys)
     tables.print_written(args.out)
 

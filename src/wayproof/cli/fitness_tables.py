@@ -329,6 +329,13 @@ def print_set_aside(record: dict[str, Any]) -> None:
         )
 
 
+def print_origins(counts: Counter[str]) -> None:
+    """Say which expectations no person wrote down: a score can't be better than they are."""
+    for origin, count in counts.most_common(_QUEUE_TOP):
+        shown = harmless(clip(origin, 40))
+        _console().print(Text(f"expected_from {shown}: {_counted(count, 'task')}; not by a person"))
+
+
 def print_unknown_keys(counts: Counter[str]) -> None:
     """Name the task keys that were passed over, with how many tasks carry each."""
     if counts:

@@ -225,7 +225,7 @@ class _NullSink:
         """Drop ``data``."""
 
 
-def score(
+def score(  # noqa: PLR0913 - each is a setting of its own
     request: ScoreRequest,
     out: Path | None,
     *,
@@ -234,6 +234,7 @@ def score(
     executor: Executor | None = None,
     first_form: bool = False,
     on_unknown_keys: Callable[[Counter[str]], None] | None = None,
+    on_origins: Callable[[Counter[str]], None] | None = None,
 ) -> dict[str, Any]:
     """Score a packets file against a tasks file.
 
@@ -258,6 +259,8 @@ def score(
         Write what ``wayproof.fitness/1`` did, to check a bundle of it.
     on_unknown_keys
         Called with how many tasks carry each key that scoring doesn't know.
+    on_origins
+        Called with how many tasks say where their expectations are from, by what they say.
 
     Returns
     -------
@@ -274,7 +277,7 @@ def score(
         raise InputError("tasks and packets can't both come from standard input")
     with ExitStack() as stack:
         stack.enter_context(no_garbage_collection())
-        how = _How(progress, executor, first_form, on_unknown_keys)
+        how = _How(progress, executor, first_form, on_unknown_keys, on_origins)
         if out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wayproof-")))
             brief = msgspec.structs.replace(request, summary_only=True)
@@ -317,6 +320,7 @@ class _How(NamedTuple):
     executor: Executor | None
     first_form: bool
     on_unknown_keys: Callable[[Counter[str]], None] | None
+    on_origins: Callable[[Counter[str]], None] | None = None
 
 
 class _Outcome(NamedTuple):
@@ -332,6 +336,8 @@ def _score_inputs(
     refuse_drafts(request, index, tasks)
     if how.on_unknown_keys is not None:
         how.on_unknown_keys(index.unknown_keys)
+    if how.on_origins is not None:
+        how.on_origins(index.origins)
     packets = plain_file(request.packets, scratch / "packets.copy")
     job = Job(
         packets=packets.path,

@@ -22,6 +22,7 @@ __all__ = [
     "Need",
     "TaskLine",
     "defaulted_task_fields",
+    "expected_from",
     "fold",
     "in_canonical_order",
     "is_stating",
@@ -255,9 +256,19 @@ _PACKET_KEYS = frozenset(
 _SHORT_NAME_LETTERS = 7
 
 
+_NOTES = frozenset(("expected_from", "suggested_artifacts", "suggested_tests", "repo_revision"))
+"""What drafts say beside a task, for people: no score depends on it."""
+
+
 def unknown_keys(mapping: Mapping[str, Any]) -> list[str]:
-    """List the keys of a task that scoring doesn't know."""
-    return [key for key in mapping if key not in _KNOWN_KEYS]
+    """List the keys of a task that scoring doesn't know, but for a draft's own notes."""
+    return [key for key in mapping if key not in _KNOWN_KEYS and key not in _NOTES]
+
+
+def expected_from(mapping: Mapping[str, Any]) -> str | None:
+    """Return where a task's expectations are from, where it says so and no person did."""
+    found = mapping.get("expected_from")
+    return found if isinstance(found, str) and found else None
 
 
 def refuse_near_miss(keys: Iterable[str], *, prefix: str = "") -> None:

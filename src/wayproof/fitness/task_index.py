@@ -17,6 +17,7 @@ from wayproof.fitness.inputs import PlainFile, decode_line, each_line
 from wayproof.fitness.task import (
     DEFAULTS,
     TaskLine,
+    expected_from,
     is_stating,
     refuse_draft,
     refuse_near_miss,
@@ -56,6 +57,8 @@ class TaskIndex:
         Whether any task states something that a packet could fail.
     unknown_keys
         How many tasks carry each key that scoring doesn't know.
+    origins
+        How many tasks say where their expectations are from, by what they say.
     """
 
     def __init__(self, path: Path, *, first_form: bool = False) -> None:
@@ -68,6 +71,7 @@ class TaskIndex:
         self.sizes = array("Q")
         self.states_anything = False
         self.unknown_keys: Counter[str] = Counter()
+        self.origins: Counter[str] = Counter()
         self._path = path
         self._first_form = first_form
 
@@ -109,10 +113,14 @@ class TaskIndex:
 
     def _check_keys(self, line: bytes) -> None:
         """Refuse a key that stands twice or is nearly a known one; count the others."""
-        keys = unknown_keys(strict_value(line))
+        row = strict_value(line)
+        keys = unknown_keys(row)
         if not self._first_form:
             refuse_near_miss(keys)
         self.unknown_keys.update(key for key in keys if key != COMMENT_KEY)
+        origin = expected_from(row)
+        if origin is not None and not row.get("draft"):
+            self.origins[origin] += 1
 
     def rank(self) -> None:
         """Put the tasks in the order of the results, once all are in."""
