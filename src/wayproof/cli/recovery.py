@@ -1,4 +1,4 @@
-"""``wayproof recovery``: run, reproduce, replay, generate."""
+"""``wayproof recovery``: run, reproduce, replay, generate, from-inspect."""
 
 import argparse
 import sys
@@ -79,6 +79,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "changed, the bytes are those of the shipped file.",
     )
     _add_generate(generate)
+    from_inspect = actions.add_parser(
+        "from-inspect",
+        help="make a bundle of a log of the Inspect task wayproof/wfrb",
+        description="Take the actions of a finished log, run them again, and write a bundle. A log "
+        "with missing trials makes none.",
+    )
+    _add_from_inspect(from_inspect)
 
 
 def _add_experiment(parser: argparse.ArgumentParser) -> None:
@@ -133,6 +140,18 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
 
 
+def _add_from_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log", metavar="LOG", type=Path, help="the log: .eval or .json")
+    parser.add_argument(
+        "--suite", metavar="NAME|FILE", help="its suite, unless that ships with wayproof"
+    )
+    parser.add_argument(
+        "--name", metavar="NAME", help="what records call the model (default: made of its name)"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="bundle to make")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
+
+
 def run(args: argparse.Namespace) -> int:
     """Run one subcommand."""
     if args.action == "run":
@@ -143,6 +162,8 @@ def run(args: argparse.Namespace) -> int:
         return _check_policy(args)
     if args.action == "replay":
         return _replay(args)
+    if args.action == "from-inspect":
+        return _from_inspect(args)
     return _generate(args)
 
 
@@ -476,3 +497,20 @@ def _recipe(args: argparse.Namespace) -> "Recipe":
             found=args.id,
         )
     return msgspec.structs.replace(recipe, suite_id=suite_id)
+
+
+# -- logs of Inspect --------------------------------------------------------------------
+
+
+def _from_inspect(args: argparse.Namespace) -> int:
+    from wayproof.llm.log import bundle_of_log
+
+    made = bundle_of_log(
+        args.log, args.out, suite=args.suite, name=args.name, overwrite=args.overwrite
+    )
+    print(harmless(f"the model {made.model} is called {made.policy} in the records"))
+    for line in run_lines(made.report):
+        print(line)
+    if made.report.agent_log is not None:
+        print(f"what agents left to read: {made.report.agent_log}")
+    return 0

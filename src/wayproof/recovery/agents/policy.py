@@ -39,6 +39,7 @@ __all__ = [
     "TellsPolicy",
     "client_agent",
     "client_source",
+    "client_stream_seed",
     "policy_stream_seed",
 ]
 
@@ -222,3 +223,8 @@ def policy_stream_seed(suite_id: str, stream_id: str, stream_name: str, policy_s
         The source's ``stream_name``.
     """
     return stream_seed(_STREAM, suite_id, stream_id, stream_name, policy_seed)
+
+
+def client_stream_seed(suite_id: str, stream_id: str, policy_seed: int) -> int:
+    """64-bit seed of a client agent's stream in one trial; the same whatever it is called."""
+    return policy_stream_seed(suite_id, stream_id, _CLIENT_STREAM, policy_seed)
