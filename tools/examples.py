@@ -6,8 +6,9 @@
 A session is a fenced block marked ``console``. A line that begins with ``$ `` is a command,
 lines right below it that begin with ``> `` continue it, and what follows is its output,
 stdout and stderr as a terminal mixes them. The sessions of one page run one after the other
-in an empty folder of their own. ``{varies}`` in an output line stands for what differs
-between machines and runs: the only thing that isn't compared.
+in an empty folder of their own; a page that names ``disorder.py`` finds that tool in it.
+``{varies}`` in an output line stands for what differs between machines and runs: the only
+thing that isn't compared.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import itertools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,6 +99,8 @@ def programs_of(command: str) -> list[str]:
 def run_page(text: str) -> list[tuple[Session, list[tuple[str, ...]]]]:
     """Run all sessions of a page; return each with the lines that its commands printed."""
     with tempfile.TemporaryDirectory(prefix="wayproof-docs-") as folder:
+        if "disorder.py" in text:
+            shutil.copy(ROOT / "tools" / "disorder.py", folder)
         return [(session, _run(session, Path(folder))) for session in sessions_in(text)]
 
 

@@ -76,6 +76,9 @@ SECTIONS = (
                 "report/explorer",
                 "How do I watch a recovery, or check a bundle without installing anything?",
             ),
+            Page(
+                "capture/five-minutes", "How does an untidy folder of my own become a scored table?"
+            ),
             Page("capture/tasks-without-typing", "How do I get tasks without typing ids?"),
             Page("capture/adding-a-format", "How do I have another agent's logs read?"),
             Page("capture/data-sets", "How do I score the runs of a public data set?"),

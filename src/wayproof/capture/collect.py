@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from wayproof.capture.discover import find_logs
+from wayproof.capture.discover import count_logs, find_logs
 from wayproof.capture.edited import EditedFiles
 from wayproof.capture.ids import EXTERNAL, Roots, stable_id
 from wayproof.capture.lines import Problems, Source
@@ -152,6 +152,7 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
     options: PacketOptions | None = None,
     problems: Problems | None = None,
     stdin: BinaryIO | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Capture:
     """Capture the sessions of some logs, in their order.
 
@@ -176,6 +177,8 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
         Where bad lines are counted; None: in a new count of its own.
     stdin
         The stream that ``"-"`` stands for.
+    progress
+        Called after each log with (logs read, logs in all).
 
     Raises
     ------
@@ -187,7 +190,8 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
     known_format(format_name)
     found: list[Captured] = []
     left_out: list[str] = []
-    for log in find_logs(places, stdin=stdin):
+    total = count_logs(places) if progress is not None else 0
+    for done, log in enumerate(find_logs(places, stdin=stdin), 1):
         try:
             found += capture_file(
                 log.path,
@@ -203,6 +207,8 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
             if log.named:
                 raise
             left_out.append(f"{log.name}: {error.problem}")
+        if progress is not None:
+            progress(done, max(done, total))
     found, parts = _without_parts(found)
     again_with = partial(captured_by, tier=tier, until=until, edits=edits, options=options)
     found, resumed = _resumed(found, again_with)

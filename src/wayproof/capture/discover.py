@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 
-__all__ = ["FoundLog", "find_logs"]
+__all__ = ["FoundLog", "count_logs", "find_logs"]
 
 _SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz", ".run", ".trec")
 _EVENT = re.compile(r"event-\d+.*\.json")
@@ -71,15 +71,31 @@ def find_logs(places: Sequence[str | Path], *, stdin: BinaryIO | None = None) ->
             yield FoundLog(path=path, name=str(place), named=True)
 
 
-def _in_folder(folder: Path) -> Iterator[FoundLog]:
+def count_logs(places: Sequence[str | Path]) -> int:
+    """Count the files that :func:`find_logs` will name, by their names; none is opened."""
+    return sum(
+        sum(1 for _ in _candidates(Path(place))) if Path(place).is_dir() else 1 for place in places
+    )
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    """Yield what may be a log in a folder; a log's single events are one."""
     joined: set[Path] = set()
     for one in sorted(folder.rglob("*")):
         if not one.is_file() or not _may_be_log(one):
             continue
+        if _EVENT.fullmatch(one.name) is not None:
+            if one.parent in joined:
+                continue
+            joined.add(one.parent)
+        yield one
+
+
+def _in_folder(folder: Path) -> Iterator[FoundLog]:
+    for one in _candidates(folder):
         if _EVENT.fullmatch(one.name) is None:
             yield FoundLog(path=one, name=str(one), named=False)
-        elif one.parent not in joined:
-            joined.add(one.parent)
+        else:
             with _spooled(_joined(one.parent), str(one.parent), named=False) as log:
                 yield log
 

@@ -20,6 +20,7 @@ from wayproof.cli.log_options import (
     route_end,
     tell,
 )
+from wayproof.cli.progress import count_progress
 from wayproof.cli.settings_file import add_settings_options, apply_settings
 
 
@@ -87,19 +88,25 @@ def _check_places(args: argparse.Namespace) -> None:
     )
 
 
+_MANY_LOGS = 100
+
+
 def _read(args: argparse.Namespace, problems: Any) -> tuple[list[Any], list[str]]:
     from wayproof.capture.collect import capture_logs
 
-    found = capture_logs(
-        args.logs,
-        problems=problems,
-        format_name=format_name(args),
-        tier=args.select,
-        until=route_end(args),
-        edits=args.draft_tasks is not None,
-        options=packet_options(args),
-        stdin=sys.stdin.buffer,
-    )
+    with count_progress("reading logs", worth_showing=_MANY_LOGS) as progress:
+        found = capture_logs(
+            args.logs,
+            problems=problems,
+            format_name=format_name(args),
+            tier=args.select,
+            until=route_end(args),
+            edits=args.draft_tasks is not None,
+            options=packet_options(args),
+            stdin=sys.stdin.buffer,
+            # Where nobody looks the logs are not counted first, either.
+            progress=progress if sys.stderr.isatty() else None,
+        )
     return found.sessions, found.left_out
 
 

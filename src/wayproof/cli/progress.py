@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 __all__ = ["byte_progress", "count_progress"]
 
 _WORTH_SHOWING_BYTES = 8 << 20
-_WORTH_SHOWING_COUNT = 5_000
+_WORTH_SHOWING_COUNT = 5_001
 
 
 Report = Callable[[int, int], None]
@@ -27,14 +27,14 @@ def byte_progress(label: str) -> Iterator[Report]:
 
 
 @contextlib.contextmanager
-def count_progress(label: str) -> Iterator[Report]:
-    """Yield a ``(done, in all)`` callback that draws a bar on a terminal."""
+def count_progress(label: str, *, worth_showing: int = _WORTH_SHOWING_COUNT) -> Iterator[Report]:
+    """Yield a ``(done, in all)`` callback that draws a bar on a terminal, of that many and more."""
     with _bar(label, figures="MofNCompleteColumn") as draw:
         shown = 0
 
         def show(done: int, total: int) -> None:
             nonlocal shown
-            if total > _WORTH_SHOWING_COUNT and (done - shown >= total // 200 or done == total):
+            if total >= worth_showing and (done - shown >= total // 200 or done == total):
                 shown = done
                 draw(done, total)
 
