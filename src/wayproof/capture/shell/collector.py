@@ -98,6 +98,21 @@ class Collector:
             for child in node.named_children:
                 self.visit(child, depth + 1)
 
+    def plain(self, words: Sequence[str], *, piped: bool) -> None:
+        """Collect a command that is nothing but literal words, its name first."""
+        name = words[0]
+        self._add(
+            Simple(
+                _command_name(name),
+                tuple(words[1:]),
+                piped=piped,
+                folder=self._folder.path,
+                lost=self._folder.lost,
+                path=name if "/" in name else None,
+            ),
+            {},
+        )
+
     # -- commands ---------------------------------------------------------------------
 
     def _command(self, node: "Node", depth: int) -> None:  # noqa: C901 - the hottest loop of all

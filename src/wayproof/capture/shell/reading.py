@@ -1,12 +1,13 @@
 """A command as typed, parsed and taken apart."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from wayproof.capture.shell.commands import script_of
-from wayproof.capture.shell.records import Reading
+from wayproof.capture.shell.plain import plain_pipelines
+from wayproof.capture.shell.records import Reading, Segment
 from wayproof.capture.shell.statements import Statements
 from wayproof.capture.shell.words import Words
 
@@ -62,6 +63,17 @@ def _read(command: str, *, powershell: bool, depth: int) -> Reading:
             return None
         return _read(script, powershell=powershell or backslashes, depth=depth + 1)
 
+    plain = None if powershell else plain_pipelines(command)
+    if plain is not None:
+        segments = Statements(Words(b"", powershell=False), read_script).plain(plain)
+        return _reading(command, segments, unparsed=False)
+    return _parsed(command, read_script, powershell=powershell)
+
+
+def _parsed(
+    command: str, read_script: Callable[[str], Reading | None], *, powershell: bool
+) -> Reading:
+    """Read a command by its syntax tree."""
     data = command.encode("utf-8", "replace")
     cut = data[:MAX_COMMAND_BYTES]
     root = _parser().parse(cut.translate(_SHADOW)).root_node
@@ -70,6 +82,10 @@ def _read(command: str, *, powershell: bool, depth: int) -> Reading:
         segments = Statements(Words(cut, powershell=powershell), read_script).segments(root)
     except RecursionError:
         segments, unparsed = [], True
+    return _reading(command, segments, unparsed=unparsed)
+
+
+def _reading(command: str, segments: list[Segment], *, unparsed: bool) -> Reading:
     acting = tuple(segment for segment in segments if not segment.setup)
     first = command.strip() if unparsed or not acting else acting[0].text or command.strip()
     return Reading(first=first, segments=acting, unparsed=unparsed)

@@ -9,6 +9,7 @@ from wayproof.capture.shell.collector import MAX_DEPTH, REPEATERS, Collector
 from wayproof.capture.shell.commands import Simple, is_windows_shell, script_of
 from wayproof.capture.shell.effects import act_of
 from wayproof.capture.shell.folder import Folder
+from wayproof.capture.shell.plain import Pipeline
 from wayproof.capture.shell.records import FileRead, Reading, Segment
 from wayproof.capture.shell.words import Words
 
@@ -64,6 +65,19 @@ class Statements:
         if kind in {"comment", "function_definition"} or not node.is_named:
             return []
         return self._one(node, maybe=maybe)
+
+    def plain(self, pipelines: list[Pipeline]) -> list[Segment]:
+        """Return the segments of pipelines of plain words, as :meth:`segments` would."""
+        found: list[Segment] = []
+        for text, commands in pipelines:
+            collector = self._collector(maybe=False)
+            for place, words in enumerate(commands):
+                collector.plain(words, piped=place > 0)
+            simple = tuple(collector.found)
+            setup = len(simple) == 1 and simple[0].name in _SETUP
+            reads = () if setup else tuple(collector.reads)
+            found.append(_segment(text, simple, setup=setup, reads=reads))
+        return found
 
     def _collector(self, *, maybe: bool) -> Collector:
         return Collector(self._words, self._folder, self._opened, maybe=maybe)
