@@ -71,7 +71,7 @@ def _read(command: str, *, powershell: bool, depth: int) -> Reading:
 
 
 def _parsed(
-    command: str, read_script: Callable[[str], Reading | None], *, powershell: bool
+    command: str, read_script: Callable[[str, bool], Reading | None], *, powershell: bool
 ) -> Reading:
     """Read a command by its syntax tree."""
     data = command.encode("utf-8", "replace")
