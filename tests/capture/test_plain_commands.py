@@ -51,7 +51,19 @@ def test_usual_commands_need_no_grammar(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["ls > a", "a || b", "X=1 ls", "bash -c ls", "echo $X", "ls &", "if x", "ls |", "", "'ls' a"],
+    [
+        "ls > a",
+        "a || b",
+        "X=1 ls",
+        "bash -c ls",
+        "echo $X",
+        "ls &",
+        "if x",
+        "ls |",
+        "",
+        "a | b | c && d",
+        "'ls' a",
+    ],
 )
 def test_anything_else_is_left_to_the_grammar(command: str) -> None:
     """Redirections, alternatives, assignments, shells and variables are not plain."""
