@@ -82,7 +82,7 @@ def commits_of(repo: Path, *, since: str | None = None) -> Iterator[Commit]:
     text = _git(
         repo, "log", "--no-merges", "--reverse", "--name-status", "-M", "-z", "--no-ext-diff",
         "--no-textconv", "--no-color", "--no-relative", "--encoding=UTF-8", "-l1000", "-O/dev/null",
-        f"--format={_RECORD}%H{_FIELD}%P{_FIELD}%B{_END}",
+        f"--pretty=tformat:{_RECORD}%H{_FIELD}%P{_FIELD}%B{_END}",
         "HEAD" if since is None else f"{since}..HEAD", "--",
     )  # fmt: skip
     for record in text.split(_RECORD)[1:]:
