@@ -31,10 +31,19 @@ from wayproof.fitness.packet import packet_of
 from wayproof.fitness.task import need_of, task_line
 
 
+OPTIONAL_LIBRARIES = ("inspect_ai",)
+"""What a module of ours may need and development's set-up doesn't install."""
+
+
 def _all_records() -> list[type[Record]]:
     for module in pkgutil.walk_packages(wayproof.__path__, "wayproof."):
-        if not module.name.endswith("__main__"):
+        if module.name.endswith("__main__"):
+            continue
+        try:
             importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            if error.name not in OPTIONAL_LIBRARIES:
+                raise
     found: list[type[Record]] = []
     waiting = [Record]
     while waiting:

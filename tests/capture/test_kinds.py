@@ -337,7 +337,7 @@ def test_a_seen_file_stays_seen_when_it_is_touched() -> None:
 
 def test_a_folder_below_tmp_may_be_the_repository() -> None:
     """What lies in the session's own folder is inside, wherever that folder is."""
-    play = Play(cwd=f"{SCRATCH}/work/repo").sh("cat a.py").sh("sed -i s/a/b/ a.py").sh("ls")
+    play = Play(cwd=f"{SCRATCH}/home/ann/repo").sh("cat a.py").sh("sed -i s/a/b/ a.py").sh("ls")
     assert cut_of(play) == ("mutation", 3)
     assert (
         cut_of(Play(cwd=f"{SCRATCH}/work").sh("ls").sh("echo x > /tmp/y").sh("ls"))[0] == "answer"
