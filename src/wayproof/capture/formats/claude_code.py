@@ -542,6 +542,8 @@ class _Events:
         self._thread = thread
         self._usage: _Kept | None = None
         self._command: str | None = None
+        self._shell_calls: set[str] = set()
+        self._says_exit_codes = False
 
     def take(self, number: int, line: _Line) -> None:
         """Hand over the events of a line."""
@@ -609,6 +611,8 @@ class _Events:
                     cwd=line.cwd,
                 )
                 self._delegations.called(call)
+                if call.tool == "Bash":
+                    self._shell_calls.add(call.call_id)
                 self._session.feed(call)
             elif block.type == "text":
                 text = decoded(block.text)
@@ -646,16 +650,64 @@ class _Events:
         time_ms: float | None,
         child: str | None,
     ) -> Result:
+        outcome = _outcome(block, structured)
+        if block.tool_use_id in self._shell_calls:
+            self._shell_calls.discard(block.tool_use_id)
+            outcome = self._of_shell(outcome, block)
         return Result(
             call_id=block.tool_use_id or "",
             line=number,
-            outcome=_outcome(block, structured),
+            outcome=outcome,
             at_ms=time_ms,
             thread=self._thread,
             files=_files(structured),
             body=block.content,
             child=child,
         )
+
+    def _of_shell(self, outcome: Outcome, block: _Block) -> Outcome:
+        """Say that nobody knows how a command ended, where the error may be a person's words.
+
+        Before the tool had words of its own for it, what a person answered to the question
+        whether a command may run stood in the log as the command's error, and nothing else
+        told the two apart.
+        """
+        if outcome.ok is not False or outcome.timed_out:
+            return outcome
+        if outcome.exit_code is not None:
+            self._says_exit_codes = True
+            return outcome
+        text = body_text(block.content).strip()
+        if text.startswith("<tool_use_error>"):
+            return outcome
+        version = _VERSION.match(self._session.info.agent_version or "")
+        says = version is not None and tuple(map(int, version.groups())) >= _SAYS_EXIT_CODES
+        if self._says_exit_codes or says or _may_be_said(text):
+            return Outcome(duration_ms=outcome.duration_ms)
+        return outcome
+
+
+_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_SAYS_EXIT_CODES = (2, 0, 30)
+"""From here on every failed command was seen to say ``Exit code``; 1.0.51 never did."""
+_PROGRAM_SAYS = re.compile(
+    r"^\S{1,60}:(?:\s|\d)|\b(?:error|fail|fatal|not found|cannot|can't|no such|usage|denied|invalid"
+    r"|unknown|unrecognized|missing|exception|warning|unable|could not|couldn't|killed|traceback"
+    r"|already exists|timed out|not a|is not|does not|did not|no \w+ (?:found|matching)|aborted)",
+    re.IGNORECASE,
+)
+_FEW_WORDS = 3
+
+
+def _may_be_said(text: str) -> bool:
+    """Whether a command's error is one line of words as a person would write it."""
+    words = text.split()
+    return (
+        "\n" not in text
+        and len(words) >= _FEW_WORDS
+        and text[0].isalpha()
+        and _PROGRAM_SAYS.search(text) is None
+    )
 
 
 def _arguments(raw: Raw) -> Any:

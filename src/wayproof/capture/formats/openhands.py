@@ -237,11 +237,15 @@ def _ended(observation: Mapping[str, Any], text: str) -> Outcome:
         code is None and ("no new output after" in suffix or "timed out after" in suffix)
     )
     failed = observation.get("is_error") is True or code not in {None, 0} or timed_out
+    # Nothing ran, so there is no exit status, and the log marks no error either.
+    failed = failed or (code is None and text.startswith(_NOTHING_RAN))
     if failed:
         return Outcome(ok=False, exit_code=code, timed_out=timed_out, error=first_line(text))
     known = "is_error" in observation or code is not None
     return Outcome(ok=True if known else None, exit_code=code)
 
+
+_NOTHING_RAN = "ERROR: Cannot execute multiple commands at once"
 
 # -- version 0 ------------------------------------------------------------------------
 

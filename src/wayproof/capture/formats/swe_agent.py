@@ -81,7 +81,9 @@ _FAILURES = re.compile(
     r"^(?:File \S+ not found|Error: |No matches found|Your proposed edit has introduced"
     r"|bash: .*: command not found|.*: No such file or directory|Usage: |Invalid `path`"
     r"|The path .* does not exist|Your command ran .*timed? ?out|EXECUTION TIMED OUT"
-    r"|The command .* was cancelled because it took more than)",
+    r"|The command .* was cancelled because it took more than|No file open(?:ed)?\b"
+    r"|Your edit was not applied|Your search and replace strings are the same"
+    r"|No replacement was performed|Parameter `\w+` is required for command)",
     re.IGNORECASE,
 )
 _NO_MATCH = re.compile(r"^No matches found", re.IGNORECASE)
@@ -228,7 +230,7 @@ def called(action: str) -> tuple[str, Any]:
     if name == "open" or name in _SEARCHERS:
         return name, _operands(name, action)
     if name in _READERS:
-        return name, {}
+        return name, _goto(action) if name == "goto" else {}
     if name == "str_replace_editor":
         return name, _editor(action)
     return "bash", {"command": action}
@@ -249,6 +251,14 @@ def _operands(name: str, action: str) -> dict[str, Any]:
             found["line_number"] = int(words[1])
         return found
     return {"query": " ".join(words)}
+
+
+def _goto(action: str) -> dict[str, Any]:
+    words = _words(action)[1:]
+    return {"line_number": int(words[0])} if words and _NUMBER.fullmatch(words[0]) else {}
+
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def _editor(action: str) -> dict[str, Any]:
