@@ -30,7 +30,6 @@ from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import packet_of
 from wayproof.fitness.task import need_of, task_line
 
-
 OPTIONAL_LIBRARIES = ("inspect_ai",)
 """What a module of ours may need and development's set-up doesn't install."""
 
