@@ -164,11 +164,13 @@ def test_bad_settings_are_refused(given: dict[str, Any], message: str) -> None:
         RecoveryEnv(**({"suite": SUITE} | given))
 
 
-@pytest.mark.parametrize("scenario", ["nobody", -1, 36, 1.5])
+@pytest.mark.parametrize("scenario", ["nobody", -1, 36, 1.5, True, [1]])
 def test_an_unknown_scenario_is_refused(scenario: Any) -> None:
-    """By id or by place, it has to be there."""
+    """By id or by place, it has to be there; in the batch too."""
     with pytest.raises(InputError, match="no such scenario"):
         make().reset(options={"scenario": scenario})
+    with pytest.raises(InputError, match="no such scenario"):
+        RecoveryVectorEnv(2, suite=SUITE).reset(options={"scenarios": [0, scenario]})
 
 
 # -- the batch ----------------------------------------------------------------------------
@@ -194,7 +196,7 @@ def test_the_batch_equals_single_environments(reward: str) -> None:
         assert not truncated.any()
         for at, env in enumerate(singles):
             if over[at]:
-                scenario = batch.scenarios[batch._case[at]]
+                scenario = batch.scenarios[batch.scenario_numbers[at]]
                 alone[at], expected = env.reset(options={"scenario": scenario})[0], 0.0
                 over[at] = False
             else:
@@ -223,9 +225,20 @@ def test_the_batch_is_made_by_name() -> None:
     assert isinstance(batch.unwrapped, RecoveryVectorEnv)
     assert batch.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
     seen, _ = batch.reset(seed=1)
-    again, _ = batch.reset(seed=1)
+    again, _ = batch.reset(seed=[1, 2, 3])
     for key, value in seen.items():
         np.testing.assert_array_equal(value, again[key])
+
+
+def test_a_batch_begins_where_it_is_told() -> None:
+    """By id or by place, one for each lane."""
+    batch = RecoveryVectorEnv(3, suite=SUITE)
+    batch.reset(options={"scenarios": [batch.scenarios[35], np.int64(7), 0]})
+    assert batch.scenario_numbers.tolist() == [35, 7, 0]
+    with pytest.raises(InputError, match="not one scenario for each lane; expected 3; found 2"):
+        batch.reset(options={"scenarios": [1, 2]})
+    with pytest.raises(InputError, match="no lanes"):
+        RecoveryVectorEnv(0, suite=SUITE)
 
 
 # -- evaluation ---------------------------------------------------------------------------

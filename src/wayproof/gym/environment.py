@@ -1,5 +1,7 @@
 """One trial at a time as a Gymnasium environment. For training: no verdict is made here."""
 
+from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import gymnasium
@@ -11,7 +13,7 @@ from wayproof.recovery.suite import SuiteReader, suite_path
 from wayproof.recovery.tracks.v0 import V0, LoadedGrid, V0Case
 from wayproof.recovery.trial import until_failure
 
-__all__ = ["RecoveryEnv", "cases_of_suite"]
+__all__ = ["RecoveryEnv", "cases_of_suite", "scenario_place"]
 
 
 def cases_of_suite(suite: str, encoder: Encoder) -> list[V0Case]:
@@ -30,6 +32,24 @@ def cases_of_suite(suite: str, encoder: Encoder) -> list[V0Case]:
     for grid in grids:
         encoder.costs(grid.grid)
     return [case for grid in grids for case in grid.cases()]
+
+
+def scenario_place(wanted: Any, places: Mapping[str, int]) -> int:
+    """Return the place of a scenario that is named by its id or by its place.
+
+    Raises
+    ------
+    InputError
+        For one that isn't there.
+    """
+    if isinstance(wanted, str):
+        place = places.get(wanted, -1)
+    else:
+        is_whole = isinstance(wanted, Integral) and not isinstance(wanted, bool)
+        place = int(wanted) if is_whole else -1
+    if not 0 <= place < len(places):
+        raise InputError("no such scenario", setting="scenario", found=repr(wanted))
+    return place
 
 
 class RecoveryEnv(gymnasium.Env[Encoded, int]):
@@ -100,10 +120,7 @@ class RecoveryEnv(gymnasium.Env[Encoded, int]):
         if wanted is None:
             number = int(self.np_random.integers(len(self.cases)))
         else:
-            found = self._numbers.get(wanted, wanted)
-            if not isinstance(found, int) or not 0 <= found < len(self.cases):
-                raise InputError("no such scenario", setting="scenario", found=repr(wanted))
-            number = found
+            number = scenario_place(wanted, self._numbers)
         self._begin(number)
         return self.encoder.encoded(self._seen), self._info()
 

@@ -34,24 +34,24 @@ REWARDS: Final = {
             "minus the entry cost, minus 1 for a rejection, and for an accepted finish 10 times "
             "the budget, which is more than any way can cost",
             lambda cost, rejected, finished, _exact, budget: (
-                10.0 * budget * finished - cost - 1.0 * rejected
+                10 * budget * finished - cost - rejected
             ),
         ),
         Reward(
             "completed",
             "1 for an accepted finish, else 0",
-            lambda _cost, _rejected, finished, _exact, _budget: 1.0 * finished,
+            lambda _cost, _rejected, finished, _exact, _budget: finished,
         ),
         Reward(
             "exact",
             "1 for an accepted finish at exactly the optimal total cost, else 0",
-            lambda _cost, _rejected, _finished, exact, _budget: 1.0 * exact,
+            lambda _cost, _rejected, _finished, exact, _budget: exact,
         ),
         Reward(
             "entry_cost",
             "minus the entry cost, and nothing for a rejection or a finish: degenerate, the best "
             "policy is to be rejected until the budget ends",
-            lambda cost, _rejected, _finished, _exact, _budget: -1.0 * cost,
+            lambda cost, _rejected, _finished, _exact, _budget: -cost,
         ),
     )
 }
