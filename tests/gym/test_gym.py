@@ -225,7 +225,7 @@ def test_the_batch_is_made_by_name() -> None:
     assert isinstance(batch.unwrapped, RecoveryVectorEnv)
     assert batch.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
     seen, _ = batch.reset(seed=1)
-    again, _ = batch.reset(seed=[1, 2, 3])
+    again, _ = batch.reset(seed=[1, 2, 3])  # type: ignore[arg-type]
     for key, value in seen.items():
         np.testing.assert_array_equal(value, again[key])
 
