@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from wayproof.bundles.manifest import read_manifest, verify_digests
+from wayproof.bundles.check import check_bundle
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
 from wayproof.recovery import suite as suite_module
-from wayproof.recovery.check_bundle import check_recovery
 from wayproof.recovery.generate import Parameters, Recipe, suite_lines
 from wayproof.recovery.run import RunRequest, run_suite
 
@@ -410,9 +409,7 @@ def test_no_edit_of_bytes_makes_verify_crash(made: Path, tmp_path: Path) -> None
     accepted, lines = [], 0
     for name, data in damaged(made, folder, random.Random("bytes"), 1000):
         try:
-            manifest = read_manifest(folder)
-            verify_digests(folder, manifest)
-            check_recovery(folder, manifest)
+            check_bundle(folder)
         except (IntegrityError, InputError) as error:
             lines += str(error).count("\n")
         else:

@@ -22,14 +22,12 @@ import msgspec
 import pytest
 
 from recovery.material import shipped_cases
-from wayproof.bundles.check import located
-from wayproof.bundles.manifest import read_manifest, verify_digests
+from wayproof.bundles.check import check_bundle
 from wayproof.canonical import record_bytes
 from wayproof.cli import main
 from wayproof.errors import InputError, IntegrityError
 from wayproof.evidence.recovery_records import Action, Result, Trace
 from wayproof.recovery.agents.controls import controls_named
-from wayproof.recovery.check_bundle import check_recovery
 from wayproof.recovery.run import RunRequest, run_suite
 from wayproof.recovery.suite import suite_path
 from wayproof.recovery.summary import summarize
@@ -236,17 +234,8 @@ def write_changed(folder: Path, lines: Lines, before: Lines) -> None:
 
 def caught(folder: Path) -> IntegrityError | InputError | None:
     """What ``wayproof verify`` does."""
-    manifest = read_manifest(folder)
-
-    def check() -> None:
-        check_recovery(folder, manifest)
-
     try:
-        verify_digests(folder, manifest)
-    except IntegrityError as stale:
-        return located(stale, check)
-    try:
-        check()
+        check_bundle(folder)
     except (IntegrityError, InputError) as error:
         return error
     return None

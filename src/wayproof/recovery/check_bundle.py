@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import count, zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -51,8 +51,6 @@ from wayproof.recovery.trial import run_trial, trial_has_ended
 from wayproof.text import quoted
 
 __all__ = ["RecoveryCheck", "check", "check_recovery"]
-
-_FILES: Final = frozenset({SUITE_NAME, TRACES_NAME, RESULTS_NAME, SUMMARY_NAME})
 
 
 class RecoveryCheck(NamedTuple):
@@ -170,7 +168,10 @@ def check_recovery(
     *,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> RecoveryCheck:
-    """Check everything but the manifest's digests, which ``verify_digests`` compares.
+    """Check what is recovery's own.
+
+    That the files stand there, nothing else does and their digests match is the same for every
+    kind: :func:`wayproof.bundles.check.check_bundle` sees to it before.
 
     Raises
     ------
@@ -179,7 +180,6 @@ def check_recovery(
         the pin that it fails.
     """
     try:
-        _check_regular_files(folder)
         settings = _check_manifest(folder, manifest)
         suite = _check_suite(folder, settings)
         per_policy = suite.scenarios * len(settings.policy_seeds)
@@ -221,14 +221,6 @@ def _as_integrity(error: InputError) -> IntegrityError:
 # -- manifest and suite ---------------------------------------------------------------
 
 
-def _check_regular_files(folder: Path) -> None:
-    """Refuse links, pipes and what is missing before anything is opened."""
-    for name in (MANIFEST_NAME, *sorted(_FILES)):
-        path = folder / name
-        if path.is_symlink() or not path.is_file():
-            raise IntegrityError("file is missing", file=str(path), expected="a regular file")
-
-
 def _check_manifest(folder: Path, manifest: Manifest) -> RunSettings:
     path = folder / MANIFEST_NAME
     try:
@@ -238,7 +230,6 @@ def _check_manifest(folder: Path, manifest: Manifest) -> RunSettings:
             "settings are not those of a run", file=str(path), field="settings", found=str(error)
         ) from None
     facts: tuple[tuple[str, object, object], ...] = (
-        ("files", sorted(_FILES), sorted(manifest.files)),
         ("inputs", {"suite": manifest.files.get(SUITE_NAME)}, manifest.inputs),
         ("limits", list(LIMITS), manifest.limits),
         ("settings.policies", _rising(settings.policies), settings.policies),

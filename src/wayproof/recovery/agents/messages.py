@@ -43,6 +43,14 @@ _Name = Annotated[str, msgspec.Meta(max_length=256)]
 _Step = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
 
 
+class _Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """A message of either side; ``type`` tells which."""
+
+
+class _Heard(_Said, frozen=True, forbid_unknown_fields=True):
+    """A message of the agent: what no field is for is refused."""
+
+
 class AgentLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What the agent has to keep to.
 
@@ -60,7 +68,7 @@ class AgentLimits(msgspec.Struct, frozen=True, kw_only=True):
     trial_ms: int
 
 
-class BenchHello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
+class BenchHello(_Said, frozen=True, kw_only=True, tag="hello"):
     """The bench's first line.
 
     Attributes
@@ -90,7 +98,7 @@ class FirstRejection(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
 
 
-class BenchTrial(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="trial"):
+class BenchTrial(_Said, frozen=True, kw_only=True, tag="trial"):
     """A trial begins: the state after a rejected action.
 
     Attributes
@@ -124,7 +132,7 @@ class BenchTrial(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     trial: str
 
 
-class BenchOutcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="outcome"):
+class BenchOutcome(_Said, frozen=True, kw_only=True, tag="outcome"):
     """What came of an action.
 
     Attributes
@@ -152,7 +160,7 @@ class BenchOutcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     trial: str
 
 
-class BenchEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="end"):
+class BenchEnd(_Said, frozen=True, kw_only=True, tag="end"):
     """The trial is over; after the last one stdin closes.
 
     Attributes
@@ -164,14 +172,7 @@ class BenchEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
     trial: str
 
 
-class AgentHello(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="type",
-    tag="hello",
-    forbid_unknown_fields=True,
-):
+class AgentHello(_Heard, frozen=True, kw_only=True, tag="hello"):
     """The agent's first line.
 
     Attributes
@@ -185,14 +186,7 @@ class AgentHello(
     version: _Name
 
 
-class AgentAction(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="type",
-    tag="action",
-    forbid_unknown_fields=True,
-):
+class AgentAction(_Heard, frozen=True, kw_only=True, tag="action"):
     """One proposal: either ``move`` or ``finish``.
 
     Attributes
