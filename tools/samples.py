@@ -7,7 +7,14 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from wayproof.cli import main
+from wayproof.evidence.recovery_records import FINISH, Action
+from wayproof.recovery.agents.policy import Observation, client_agent
+from wayproof.recovery.planner import cost_to_go, next_cell
+from wayproof.recovery.run import RunRequest, run_suite
+from wayproof.recovery.suite import suite_path
 from wayproof.stats.seeded import SplitMix64, stream
 
 __all__ = [
@@ -16,6 +23,7 @@ __all__ = [
     "hostile_bundle",
     "recovery_bundle",
     "task_pairs",
+    "walker_bundles",
     "worse_bundle",
 ]
 
@@ -190,3 +198,48 @@ def recovery_bundle(folder: Path, suite: str = "wfrb-v0") -> Path:
     out = folder / suite
     _quietly("recovery", "run", "--suite", suite, "--out", str(out))
     return out
+
+
+class StraightWalker:
+    """An agent that takes the fewest steps, whatever they cost; a version may break at times.
+
+    It stands for somebody's agent in two versions: the first one loses its way now and then.
+    """
+
+    name = "walker"
+
+    def __init__(self, draw: SplitMix64, *, breaks: int = 0) -> None:
+        self._breaks = draw.below(breaks) == 0 if breaks else False
+        self._weighs = draw.below(2) == 0
+
+    def propose(self, observation: Observation) -> Action:
+        """Return a step that is nearest to the target."""
+        if observation.position == observation.grid.target:
+            return FINISH
+        if self._breaks:
+            raise RuntimeError("lost the way")
+        grid = observation.grid
+        if not self._weighs:
+            flat = bytes(1 if cost else 0 for cost in grid.costs)
+            grid = msgspec.structs.replace(grid, costs=flat)
+        return Action(move=next_cell(grid, cost_to_go(grid), observation.position))
+
+
+class UnsureWalker(StraightWalker):
+    """The version that breaks once in a while."""
+
+    def __init__(self, draw: SplitMix64) -> None:
+        draw.below(3)
+        super().__init__(draw, breaks=12)
+
+
+def walker_bundles(folder: Path, suite: "str | Path" = "wfrb-v0") -> tuple[Path, Path]:
+    """Run the two versions of somebody's agent on a shipped suite, or on a file."""
+    outs = []
+    for name, factory in (("walker-1", UnsureWalker), ("walker-2", StraightWalker)):
+        request = RunRequest(
+            suite=suite_path(str(suite)), policies=(client_agent("walker", factory),)
+        )
+        run_suite(request, folder / name)
+        outs.append(folder / name)
+    return outs[0], outs[1]

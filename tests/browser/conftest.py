@@ -1,7 +1,7 @@
 """Headless Chromium for the tests, and what every page promises at all times."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -143,6 +143,45 @@ def compare_report(work: Path, sides: tuple[Path, Path]) -> Path:
     out = work / "compare.html"
     assert main(["report", "--compare", *map(str, sides), "--out", str(out)]) == 0
     return out
+
+
+@pytest.fixture(scope="session")
+def walkers(work: Path) -> tuple[Path, Path]:
+    """Return the bundles of two versions of somebody's agent; the first one crashes at times."""
+    return samples.walker_bundles(work)
+
+
+@pytest.fixture(scope="session")
+def walker_report(work: Path, walkers: tuple[Path, Path]) -> Path:
+    out = work / "walkers.html"
+    assert main(["report", "--compare", *map(str, walkers), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
+def blocked(browser: "Browser") -> "Iterator[BrowserContext]":
+    """A browser that runs no script."""
+    opened = browser.new_context(
+        viewport={"width": 1280, "height": 900}, locale="en-GB", java_script_enabled=False
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def still(blocked: "BrowserContext") -> "Iterator[Callable[[Path], Page]]":
+    """Open a file where no script runs."""
+    pages: list[Page] = []
+
+    def opened(path: Path) -> "Page":
+        page = blocked.new_page()
+        pages.append(page)
+        page.goto(path.resolve().as_uri())
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
 
 
 @pytest.fixture(scope="session")

@@ -82,7 +82,7 @@ def test_verdicts_and_the_unit_are_words(
         assert measure["name"] in row
         assert words.get(measure["verdict"], "") in row
         assert measure["why"] in row
-    assert record["unit"]["cluster"] in page.inner_text("#queues .facts")
+    assert record["unit"]["cluster"] in page.inner_text("#queues .card .facts")
     plotted = page.locator("figure svg.wide-only circle").count()
     assert plotted == sum(
         each["difference"] is not None and not each["name"].startswith("censored")
@@ -111,9 +111,9 @@ def test_two_recovery_bundles(recovery: Path, tmp_path: Path, visit: Visit) -> N
     bundle = str(recovery)
     assert main(["report", "--compare", bundle, bundle, "--out", str(out)]) == 0
     page = visit(out)
-    assert page.locator("#policies tbody tr").count() == 3
-    assert "300 → 300" in page.locator("#policies tbody tr", has_text="planner").inner_text()
-    assert "no task changed" in page.inner_text("#policies")
+    assert page.locator("#differences tbody tr").count() == 3
+    assert "300 → 300" in page.locator("#differences tbody tr", has_text="planner").inner_text()
+    assert "no trial changed" in page.inner_text("#policies")
 
 
 def test_what_is_no_pair_is_refused(

@@ -18,6 +18,7 @@ PAGES = (
     "hostile_report",
     "index_page",
     "compare_report",
+    "walker_report",
 )
 
 

@@ -2,41 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Page
 
 Visit = Callable[..., "Page"]
-
-
-@pytest.fixture(scope="module")
-def blocked(browser: "Browser") -> "Iterator[BrowserContext]":
-    """A browser that runs no script."""
-    opened = browser.new_context(
-        viewport={"width": 1280, "height": 900}, locale="en-GB", java_script_enabled=False
-    )
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def still(blocked: "BrowserContext") -> "Iterator[Callable[[Path], Page]]":
-    pages: list[Page] = []
-
-    def opened(path: Path) -> "Page":
-        page = blocked.new_page()
-        pages.append(page)
-        page.goto(path.resolve().as_uri())
-        return page
-
-    yield opened
-    for page in pages:
-        page.close()
 
 
 def summary_of(bundle: Path) -> dict[str, Any]:

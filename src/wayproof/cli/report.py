@@ -116,7 +116,8 @@ def write_comparison(
     from wayproof.report.site import REPORT_LIMITS, source_digests
     from wayproof.web.write import write_file, write_folder
 
-    pages = compare_page(comparison)
+    base, new = (open_bundle(folder) for folder in folders)
+    pages = compare_page(comparison, (base, new))
     if out.suffix == ".html":
         write_file(next(pages), out, overwrite=overwrite)
         return out
@@ -124,7 +125,7 @@ def write_comparison(
         pages,
         out,
         overwrite=overwrite,
-        inputs=source_digests([open_bundle(folder) for folder in folders]),
+        inputs=source_digests([base, new]),
         limits=REPORT_LIMITS,
     )
     return out / "index.html"

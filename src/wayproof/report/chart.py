@@ -244,6 +244,9 @@ class ForestRow(NamedTuple):
     """One difference with its interval; ``low`` and ``high`` are None where it has none."""
 
     name: str
+    difference: float
+    low_value: float | None
+    high_value: float | None
     label_y: float
     y: float
     top: float
@@ -264,6 +267,7 @@ class ForestChart(NamedTuple):
     axis_end: float
     tick_y: float
     value_x: float
+    value_side: str
     end: float
     rows: list[ForestRow]
 
@@ -287,6 +291,9 @@ def forest_chart(
         rows.append(
             ForestRow(
                 name=name,
+                difference=difference,
+                low_value=low,
+                high_value=high,
                 label_y=y - 20 if is_narrow else y + 5,
                 y=y,
                 top=y - 6,
@@ -306,6 +313,7 @@ def forest_chart(
         axis_end=axis_end,
         tick_y=axis_end + 18,
         value_x=layout.width - 4 if is_narrow else layout.value_x,
+        value_side="end" if is_narrow else "start",
         end=end,
         rows=rows,
     )

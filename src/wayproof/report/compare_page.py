@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from wayproof._version import __version__
+from wayproof.bundles.reader import Bundle
 from wayproof.evidence.comparison_records import (
     Comparison,
     DebtChange,
@@ -18,8 +19,10 @@ from wayproof.report.chart import (
     ForestChart,
     forest_chart,
 )
+from wayproof.report.compare_recovery_page import compare_recovery_page
 from wayproof.report.first_rows import FIRST_ROWS, FirstRows
 from wayproof.report.frame import framed_page
+from wayproof.report.run import bundle_names, run_facts
 from wayproof.web.page import DataBlock, Page
 from wayproof.web.template import render
 
@@ -94,16 +97,15 @@ def _pair_lines(comparison: Comparison) -> tuple[dict[tuple[str, int], int], lis
     return places, lines
 
 
-def compare_page(comparison: Comparison | RecoveryComparison) -> Iterator[Page]:
-    """Yield the one page of a comparison."""
-    title = f"{comparison.base.name} → {comparison.new.name} · compare"
+def compare_page(
+    comparison: Comparison | RecoveryComparison, bundles: tuple[Bundle, Bundle]
+) -> Iterator[Page]:
+    """Yield the one page of a comparison; ``bundles`` are the two that it compares."""
+    names = bundle_names([bundle.folder for bundle in bundles])
+    runs = [run_facts(bundle, name) for bundle, name in zip(bundles, names, strict=True)]
+    title = f"{names[0]} → {names[1]} · compare"
     if isinstance(comparison, RecoveryComparison):
-        body = render(
-            "report/templates/compare_recovery.html.j2",
-            comparison=comparison,
-            version=__version__,
-        )
-        yield framed_page("index.html", title, "index", body, [])
+        yield from compare_recovery_page(comparison, bundles, runs, title)
         return
     changes = _changes(comparison)
     pairs, lines = _pair_lines(comparison)
@@ -116,6 +118,7 @@ def compare_page(comparison: Comparison | RecoveryComparison) -> Iterator[Page]:
     body = render(
         "report/templates/compare.html.j2",
         comparison=comparison,
+        runs=runs,
         changed_kinds=kinds,
         carried={queue.queue: queue.carried - kinds[queue.queue] for queue in comparison.queues},
         counts=counts,

@@ -92,6 +92,7 @@ class _Result(msgspec.Struct, frozen=True, gc=False):
     proposals: Count
     scenario_id: str
     verified_recovery: bool
+    agent_outcome: str = "ok"
 
 
 class TrialColumns:
@@ -114,6 +115,8 @@ class TrialColumns:
         self.optimal_cost = array("Q")
         self.budget = array("Q")
         self.proposals = array("Q")
+        # Agents' outcomes other than "ok", of the few trials that have one.
+        self.outcomes: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self.scenario)
@@ -121,6 +124,8 @@ class TrialColumns:
     def add(self, result: _Result) -> None:
         """Take in one result."""
         failed = result.first_failed_check
+        if result.agent_outcome != "ok":
+            self.outcomes[len(self)] = result.agent_outcome
         self.scenario.append(self.scenarios.setdefault(result.scenario_id, len(self.scenarios)))
         self.policy.append(self.policies.setdefault(result.policy, len(self.policies)))
         self.grid.append(self.grids.setdefault(result.grid_id, len(self.grids)))

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -26,9 +27,22 @@ def _french() -> dict[str, str]:
     return sentences
 
 
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
 def _in_french(sentence: str) -> str:
-    """French for a sentence that travels in bundles; any other stays as it is."""
-    return _french().get(sentence, sentence)
+    """French for a sentence that travels in bundles; any other stays as it is.
+
+    In the table ``#`` stands for a number: the sentence's own follow in their order.
+    """
+    whole = _french().get(sentence)
+    if whole is not None:
+        return whole
+    french = _french().get(_NUMBER.sub("#", sentence))
+    if french is None:
+        return sentence
+    numbers = iter(_NUMBER.findall(sentence))
+    return re.sub("#", lambda _: next(numbers), french)
 
 
 def hash_part(text: str) -> str:

@@ -9,63 +9,7 @@ import { csvText, saveText, shellCommand, takeButton, takeField } from "../../we
 import { checkItems } from "../../web/static/ledger.js";
 import { Stage } from "../../web/static/stage.js";
 import { verdictParts } from "../../web/static/verdict.js";
-
-const PHASES = ["prefix", "injected", "policy"];
-const VERDICTS = ["verified", "completed", "open"];
-
-/** Lines of the steps block, found once. */
-function stepLines() {
-  const whole = byId("steps").textContent;
-  const ends = [];
-  for (let at = whole.indexOf("\n"); at >= 0; at = whole.indexOf("\n", at + 1)) {
-    ends.push(at);
-  }
-  return (line) => JSON.parse(whole.slice(line === 0 ? 0 : ends[line - 1] + 1, ends[line]));
-}
-
-/** One packed step as the trace file has it. */
-function unpackedStep(packed, kinds) {
-  const isFinish = packed.length === 5;
-  const rest = packed.slice(isFinish ? 1 : 3);
-  const [rejection, row, column, spent] = rest;
-  return {
-    phase: PHASES[packed[0]],
-    action: isFinish ? { finish: true } : { move: [packed[1], packed[2]] },
-    accepted: rejection === 0,
-    rejection: rejection === 0 ? null : kinds[rejection - 1],
-    position: [row, column],
-    spent,
-  };
-}
-
-/** The recorded checks: true before the first failure, null after it. */
-function checksOf(data, index) {
-  const failed = data.failed[index];
-  return Object.fromEntries(
-    data.checks.map((name, place) => [
-      name,
-      failed < 0 || place < failed ? true : place === failed ? false : null,
-    ]),
-  );
-}
-
-function verdictOf(data, index) {
-  const failed = data.failed[index];
-  return {
-    checks: checksOf(data, index),
-    firstFailedCheck: failed < 0 ? null : data.checks[failed],
-    completed: data.completed[index] === 1,
-    verifiedRecovery: data.verified[index] === 1,
-  };
-}
-
-function verdictCode(data, index) {
-  return data.verified[index] ? 0 : data.completed[index] ? 1 : 2;
-}
-
-function outcomeMark(value, key) {
-  return el("span", { class: `status ${value ? "good" : "bad"}` }, text(`${key}.${value === 1}`));
-}
+import { VERDICTS, lineReader, outcomeMark, unpackedStep, verdictCode, verdictOf } from "./trials.js";
 
 function columnsOf(data) {
   const scenario = (index) => data.scenarios[data.scenario[index]];
@@ -158,7 +102,7 @@ class Trials {
   #data;
   #grids;
   #filters;
-  #lines = stepLines();
+  #lines = lineReader("steps");
   #stage;
   #list;
   #table;
@@ -330,7 +274,7 @@ class Trials {
       grid: this.#grids[data.grids[data.grid[index]]],
       optimum: data.optimal_cost[index],
       steps: this.#lines(data.steps[index]).map((packed) => unpackedStep(packed, data.kinds)),
-      verdict: verdictOf(data, index),
+      verdict: verdictOf(data, index, data.checks),
     };
   }
 

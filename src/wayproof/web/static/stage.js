@@ -71,6 +71,13 @@ function emptyLedgerRow() {
   return el("tr", {}, el("td", { colspan: 7, class: "soft" }, text("ledger.empty")));
 }
 
+function drawLedger(ledger, trial, shown) {
+  const rows = ledgerRows(trial, shown);
+  ledger.querySelector("thead").replaceChildren(ledgerHead());
+  ledger.querySelector("tbody").replaceChildren(...(rows.length > 0 ? rows : [emptyLedgerRow()]));
+  ledger.scrollTop = ledger.scrollHeight;
+}
+
 /** A board, a transport and a ledger, by the ids of their elements. */
 export class Stage {
   #board = byId("board");
@@ -83,12 +90,16 @@ export class Stage {
   #timer = null;
   #options = { showCosts: true, showOptimal: true, showToGo: false };
 
+  #isJudged;
+
   /**
    * @param {(trial: object, shown: number, isPlaying: boolean) => void} onMoment called
    *   after each drawing
+   * @param {boolean} isJudged whether the verdict of the trial beside is said from the start
    */
-  constructor(onMoment) {
+  constructor(onMoment, isJudged = false) {
     this.#onMoment = onMoment;
+    this.#isJudged = isJudged;
     byId("play").addEventListener("click", () => this.#toggle());
     for (const name of Object.keys(JUMPS)) {
       byId(`jump-${name}`).addEventListener("click", () => this.#jump(name));
@@ -139,7 +150,7 @@ export class Stage {
     const moment = momentText(this.#trial, Math.min(this.#shown, this.#trial.steps.length));
     this.#drawBoard(moment);
     this.#drawTransport(moment);
-    this.#drawLedger();
+    drawLedger(this.#ledger, this.#trial, this.#shown);
     this.#drawOther();
     const shown = Math.min(this.#shown, this.#trial.steps.length);
     this.#onMoment(this.#trial, shown, this.#timer !== null);
@@ -164,8 +175,12 @@ export class Stage {
     byId("other-name").replaceChildren(foreign(name));
     byId("other-moment").textContent = moment;
     byId("other-verdict").replaceChildren(
-      ...(shown === steps.length ? verdictParts(this.#other) : []),
+      ...(this.#isJudged || shown === steps.length ? verdictParts(this.#other) : []),
     );
+    const ledger = document.getElementById("other-ledger");
+    if (ledger !== null) {
+      drawLedger(ledger, this.#other, shown);
+    }
   }
 
   #drawBoard(moment) {
@@ -186,14 +201,6 @@ export class Stage {
     byId("play").setAttribute("aria-label", text(isPaused ? "transport.play" : "transport.pause"));
   }
 
-  #drawLedger() {
-    const rows = ledgerRows(this.#trial, this.#shown);
-    this.#ledger.querySelector("thead").replaceChildren(ledgerHead());
-    this.#ledger
-      .querySelector("tbody")
-      .replaceChildren(...(rows.length > 0 ? rows : [emptyLedgerRow()]));
-    this.#ledger.scrollTop = this.#ledger.scrollHeight;
-  }
 
   #stop() {
     clearInterval(this.#timer);
