@@ -1,12 +1,18 @@
 """What msgspec says, taken apart: pinned by its own messages."""
 
+import math
 from typing import Annotated, Literal
 
 import msgspec
 import pytest
 
+from wayproof.bundles.manifest import FileDigest
+from wayproof.canonical import decode_record_line
 from wayproof.decoder_errors import NOWHERE, Fault, fault_in, json_words, value_at
-from wayproof.strict_json import explain_line
+from wayproof.errors import InputError
+from wayproof.fitness.task import TaskLine
+from wayproof.strict_json import convert_typed, explain_line
+from wayproof.text import quoted
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):
@@ -97,5 +103,27 @@ def test_types_are_named_as_json_does() -> None:
     error = explain_line(b'{"a":1,"h":"x"}', Sample)
     assert str(error) == 'h: wrong type; expected number or null; found string "x"'
     error = explain_line(b'{"a":1,"g":[{"of":{"k":"v"}}]}', Sample)
-    assert str(error) == "g[0].of[...]: wrong type; expected integer; found string"
+    assert str(error) == 'g[0].of.k: wrong type; expected integer; found string "v"'
     assert str(explain_line(b"{}", Sample)) == "a: required field is missing"
+
+
+def test_a_key_among_many_is_named() -> None:
+    """The decoder leaves keys out; whoever mends the file needs to know which it was."""
+    grades = {f"id{number}": number for number in range(1000)}
+    for key, value in (("id0", None), ("id731", 1.5), ("id999", math.nan), ("a.b[0]", "2")):
+        given = {"relevance": {**grades, key: value}}
+        with pytest.raises(InputError) as caught:
+            convert_typed(given, TaskLine)
+        assert caught.value.field == f"relevance.{key}"
+        assert caught.value.found is not None
+        assert caught.value.found.endswith(quoted(value))
+        assert [*given["relevance"]] == [*{**grades, key: value}]
+
+
+def test_data_is_never_read_as_the_name_of_a_setting() -> None:
+    """`{out}` in a record is text; only our own words name settings."""
+    decoder = msgspec.json.Decoder(FileDigest)
+    for line in (b'{"bytes":1,"sha256":"{out}"}', b'{"bytes":1,"{out}":2}', b"{out}"):
+        with pytest.raises(InputError) as caught:
+            decode_record_line(line, decoder)
+        assert "--out" not in caught.value.message(lambda name: f"--{name}")

@@ -111,10 +111,17 @@ def decode_record_line(line: bytes, decoder: "msgspec.json.Decoder[_R]") -> _R:
 
 def _not_a_record(line: bytes, message: str) -> InputError:
     fault = fault_in(message)
+    if fault.missing is not None or fault.unknown is not None:
+        is_missing = fault.missing is not None
+        return InputError(
+            "required field is missing" if is_missing else "unknown field", field=fault.field
+        )
+    # The decoder's words may repeat data: they stand where nothing is read into them.
+    is_word = fault.problem.startswith("Invalid enum value")
     return InputError(
-        "not a valid record" if fault.expected else f"not a valid record: {fault.problem}",
+        "not a valid record",
         field=fault.path or None,
-        expected=fault.expected,
+        expected=fault.expected or ("one of the field's words" if is_word else fault.problem),
         found=_shown_at(line, fault.path),
     )
 

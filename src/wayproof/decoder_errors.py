@@ -8,7 +8,10 @@ itself, so that another version of it can't change what users read without being
 import re
 from typing import Any, Final, NamedTuple
 
-__all__ = ["NOWHERE", "Fault", "fault_in", "json_words", "value_at"]
+__all__ = ["NOWHERE", "UNNAMED", "Fault", "fault_in", "json_words", "value_at"]
+
+UNNAMED: Final = "[...]"
+"""How the decoder writes a key in a path."""
 
 
 class Fault(NamedTuple):
@@ -76,7 +79,7 @@ NOWHERE: Final = object()
 
 def value_at(value: Any, path: str) -> Any:
     """Follow a fault's path into the decoded value; :data:`NOWHERE` where it can't."""
-    if "[...]" in path:
+    if UNNAMED in path:
         return NOWHERE
     for index, name in re.findall(r"\[(\d+)\]|([^.\[\]]+)", path):
         try:

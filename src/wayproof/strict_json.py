@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from wayproof.canonical import MAX_SAFE_INTEGER
-from wayproof.decoder_errors import NOWHERE, fault_in, json_words, value_at
+from wayproof.decoder_errors import NOWHERE, UNNAMED, fault_in, json_words, value_at
 from wayproof.errors import InputError
 from wayproof.lines import BOM, open_input, shown_name
 from wayproof.text import quoted
@@ -267,12 +267,15 @@ def convert_typed(value: Any, record_type: type[_T], *, prefix: str = "") -> _T:
     try:
         return msgspec.convert(value, record_type, strict=True)
     except msgspec.ValidationError as error:
-        raise _type_error(error, value, prefix) from None
+        raise _type_error(error, value, record_type, prefix) from None
 
 
-def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> InputError:
+def _type_error(
+    error: msgspec.ValidationError, value: Any, record_type: type[Any], prefix: str
+) -> InputError:
     fault = fault_in(str(error))
-    field = fault.field
+    path, found_at = _named_place(value, record_type, fault.path)
+    field = fault._replace(path=path).field
     if prefix:
         dot = "" if field is None or field.startswith("[") else "."
         field = f"{prefix}{dot}{field or ''}"
@@ -280,7 +283,6 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
         return InputError("required field is missing", field=field)
     if fault.unknown is not None:
         return InputError("unknown field", field=field)
-    found_at = value_at(value, fault.path)
     shown = None if found_at is NOWHERE else quoted(found_at)
     got = fault.got
     if got is not None and not (shown or "").startswith((got, "a list", "an object")):
@@ -291,6 +293,48 @@ def _type_error(error: msgspec.ValidationError, value: Any, prefix: str) -> Inpu
         expected=json_words(fault.problem if fault.expected is None else fault.expected),
         found=shown,
     )
+
+
+def _named_place(value: Any, record_type: type[Any], path: str) -> tuple[str, Any]:
+    """Return a fault's path with the keys that the decoder leaves out, and what stands there."""
+    shown, owner = "", value
+    for number, part in enumerate(path.split(UNNAMED)):
+        if number:
+            key = _wrong_key(value, record_type, path, owner)
+            if key is None:
+                return path, NOWHERE
+            owner = owner[key]
+            shown += "." + quoted(key, 200).strip('"')
+        owner = value_at(owner, part)
+        shown += part
+    return shown, owner
+
+
+def _wrong_key(value: Any, record_type: type[Any], path: str, owner: Any) -> Any:
+    """Find the key of ``owner``, an object within ``value``, that a fault is about, by halving."""
+    if not isinstance(owner, dict):
+        return None
+    whole = dict(owner)
+    suspects = list(whole)
+    try:
+        while len(suspects) > 1:
+            half = suspects[: len(suspects) // 2]
+            owner.clear()
+            owner.update({key: whole[key] for key in half})
+            is_here = _fault_path(value, record_type) == path
+            suspects = half if is_here else suspects[len(half) :]
+    finally:
+        owner.clear()
+        owner.update(whole)
+    return suspects[0] if suspects else None
+
+
+def _fault_path(value: Any, record_type: type[Any]) -> str | None:
+    try:
+        msgspec.convert(value, record_type, strict=True)
+    except msgspec.ValidationError as error:
+        return fault_in(str(error)).path
+    return None
 
 
 def explain_line(line: bytes, record_type: type[Any]) -> InputError:

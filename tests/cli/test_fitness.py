@@ -391,3 +391,54 @@ def test_a_form_never_replaces_a_case(tmp_path: Path, wayproof: RunWayproof) -> 
     )
     assert written.status == 0
     assert "<testsuite" in report.read_text()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(["--format", "json=out"], ["--format", "json=out/x.json"], ["--format", "csv=taken"]),
+        *(["--format", "junit=no/such/place"], ["--measures", "bogus"], ["--measures", "R"]),
+        *(["--measures", ","], ["--must-pass", "latin1"], ["--format", "csv=a", "--format", "x"]),
+    ],
+)
+def test_what_is_asked_for_is_refused_before_anything_is_written(
+    tmp_path: Path, asked: list[str], wayproof: RunWayproof
+) -> None:
+    """Status 2 means that nothing was written, the bundle included."""
+    write_lines(tmp_path / "tasks.jsonl", TASKS)
+    write_lines(tmp_path / "packets.jsonl", PACKETS)
+    (tmp_path / "latin1").write_bytes(b"caf\xe9\n")
+    (tmp_path / "taken").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    ran = wayproof(
+        *("fitness", "score", "--tasks", "tasks.jsonl", "--packets", "packets.jsonl"),
+        *("--out", "out", *asked),
+        cwd=tmp_path,
+    )
+    assert (ran.status, ran.out) == (2, "")
+    assert len(ran.err.splitlines()) == 1
+    assert "another --out" not in ran.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_form_goes_to_stdout_by_a_dash(tmp_path: Path) -> None:
+    """As everywhere; no file of that name is made."""
+    ran = _score(tmp_path, "--format", "json=-")
+    assert json.loads(ran.out)["summary"]["task_count"] == len(TASKS)
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("number", ["\uff11", "\u0663", "1_0", " 1", "1.0", "", "9" * 5000])
+def test_numbers_are_ascii_digits(number: str, wayproof: RunWayproof) -> None:
+    """What Python's int() would take beyond them is refused in words, by every command."""
+    for words in (
+        ["fitness", "score", "--tasks", "t", "--packets", "p", f"--processes={number}"],
+        ["recovery", "run", "--out", "o", f"--processes={number}"],
+        ["recovery", "generate", "--out", "o", f"--seed={number}"],
+        ["trec", "import", "q", "r", f"--min-relevance={number}"],
+        ["tasks", "from-git", f"--max-files={number}"],
+    ):
+        ran = wayproof(*words)
+        assert (ran.status, ran.out) == (2, "")
+        assert "expected a whole number" in ran.err
+        assert len(ran.err.splitlines()) == 1

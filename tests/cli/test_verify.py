@@ -64,3 +64,23 @@ def test_options_of_another_kind_are_not_ignored(tmp_path: Path, wayproof: RunWa
     ran = wayproof("verify", tmp_path / "report", "--tasks", "t", "--packets", "p")
     assert ran.status == 2
     assert "--tasks: this kind of bundle has no such inputs" in ran.err
+
+
+def test_words_of_the_data_are_no_settings(tmp_path: Path, wayproof: RunWayproof) -> None:
+    """`{out}` in a bundle stays as it is: only messages of ours spell options."""
+    (tmp_path / "tasks.jsonl").write_text('{"task_id":"{out}","expected_artifacts":["{tasks}"]}\n')
+    (tmp_path / "packets.jsonl").write_text('{"task_id":"{out}","selected_artifacts":["x"]}\n')
+    wayproof(
+        *("fitness", "score", "--tasks", "tasks.jsonl", "--packets", "packets.jsonl"),
+        *("--out", "scored"),
+        cwd=tmp_path,
+    )
+    results = tmp_path / "scored" / "results.jsonl"
+    whole = results.read_text()
+    for old, new in (('"{tasks}"', '"{packets}"'), ('"missing_id"', '"{overwrite}"')):
+        results.write_text(whole.replace(old, new, 1))
+        ran = wayproof("verify", "scored", cwd=tmp_path)
+        assert (ran.status, ran.out) == (3, "")
+        assert "first thing that doesn't hold" in ran.err
+        assert "{" in ran.err
+        assert "--" not in ran.err

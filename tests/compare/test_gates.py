@@ -13,7 +13,7 @@ from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import Comparison
 from wayproof.fitness.score import ScoreRequest, score
 from wayproof.gates.comparison import ComparisonGates, comparison_gates, parse_drop
-from wayproof.gates.must_pass import must_pass_gates, read_passed
+from wayproof.gates.must_pass import must_pass_gates, read_passed, read_wanted
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_must_pass(make_bundle: MakeBundle, tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_text("t001\ngone\n", "utf-8")
     wanted = ["t00[0-2]", "t0*", str(ids), str(bad), "noth*", "zzz*"]
-    lines = must_pass_gates(wanted, read_passed(results))
+    lines = must_pass_gates(read_wanted(wanted), read_passed(results))
     assert [line.state for line in lines] == ["pass", "fail", "pass", "fail", "fail", "fail"]
     assert "t003 (missing_id)" in lines[1].line
     assert "gone (no result)" in lines[3].line

@@ -290,6 +290,17 @@ KINDS: dict[str, tuple[Edit, str]] = {
         sizes("tasks", sha256="0" * 64 + "\n"),
         r"inputs\.tasks\.sha256: value out of range",
     ),
+    "more drafts than the tasks can have held": (
+        record("summary.json", lambda document: document.update(draft_task_count=10**6)),
+        r"inputs\.tasks\.bytes: input can't have this size",
+    ),
+    "more packets of drafts than the packets can have held": (
+        record(
+            "summary.json",
+            lambda document: document.update(draft_packet_count=10**6, draft_task_count=1),
+        ),
+        r"inputs\.packets\.bytes: input can't have this size",
+    ),
     "a third input": (
         manifest(lambda document: document["inputs"].update(more=document["inputs"]["tasks"])),
         "not the inputs",
@@ -303,6 +314,50 @@ KINDS: dict[str, tuple[Edit, str]] = {
         "limits: limits were changed",
     ),
 }
+
+VARIES: dict[str, Any] = {
+    "started_at": ("yesterday", 5, None, "2026-01-01T00:00:00.000+00:00\n", "2026-01-01"),
+    "finished_at": (["2026-01-01T00:00:00.000+00:00"], "\u0662026-01-01T00:00:00.000+00:00"),
+    "duration_ms": ("9", -1, 0.5, True, None),
+    "processes": (0, "1", [], 1.5),
+    "argv": ("wayproof", [1], {"0": "wayproof"}),
+    **dict.fromkeys(("wayproof", "python", "platform", "host"), (None, 3, ["3.11"], {})),
+}
+
+
+@pytest.mark.parametrize("name", VARIES)
+def test_what_varies_has_its_types(name: str, bundle: Path) -> None:
+    """No digest covers it and its values can't be checked, but nobody has to guess its types."""
+    whole = (bundle / "manifest.json").read_bytes()
+    for value in VARIES[name]:
+        manifest(lambda document, value=value: document["varies"].update({name: value}))(bundle)
+        with pytest.raises(IntegrityError, match=rf"manifest\.json, varies\.{name}"):
+            verify(bundle)
+        (bundle / "manifest.json").write_bytes(whole)
+    manifest(lambda document: document["varies"].update(of_my_own=[1]))(bundle)
+    verify(bundle)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "status", "words"),
+    [
+        ("manifest.json", "wayproof.bundle/2", 2, "schema_version: manifest of another version"),
+        ("manifest.json", None, 2, "not a manifest"),
+        ("summary.json", "wayproof.fitness/3", 3, "schema_version: not a summary"),
+        ("summary.json", "wayproof.fitness/1", 3, "field that this form doesn't have"),
+        ("summary.json", None, 3, "schema_version: not a summary"),
+    ],
+)
+def test_another_version_has_its_exit_status(
+    name: str, version: str | None, status: int, words: str, bundle: Path, wayproof: RunWayproof
+) -> None:
+    """A bundle of a form that nobody knows can't be used; one file of another form is a break."""
+    record(name, lambda document: document.update(schema_version=version))(bundle)
+    if name != "manifest.json":
+        reseal(bundle)
+    ran = wayproof("verify", bundle)
+    assert (ran.status, ran.out) == (status, "")
+    assert words in ran.err
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -486,6 +541,17 @@ UNDETECTABLE: dict[str, tuple[Edit, str]] = {
     "another task's digest": (result(D, task_sha256="0" * 64), "what a task's digest stands for"),
     "another size": (sizes("tasks", bytes=10**6), "the inputs' digests and exact sizes"),
     "another digest": (sizes("packets", sha256="0" * 64), "the inputs' digests and exact sizes"),
+    "another number of packets set aside": (
+        record(
+            "summary.json",
+            lambda document: document.update(draft_packet_count=2, draft_task_count=1),
+        ),
+        "how many packets and drafts were set aside",
+    ),
+    "another number of drafts": (
+        record("summary.json", lambda document: document.update(draft_task_count=2)),
+        "how many packets and drafts were set aside",
+    ),
     "another host": (
         manifest(lambda document: document["varies"].update(host="elsewhere")),
         "times, host and versions in the manifest",

@@ -185,3 +185,31 @@ def test_an_unnamed_task_is_no_attempt_of_a_named_one() -> None:
         "sufficiency:unknown_task#2",
         "sufficiency:unknown_task",
     ]
+
+
+PAIR = {"task": {"task_id": "t", "expected_artifacts": ["a"]}, "packet": {}}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "field"),
+    [
+        ({"cases": [PAIR], "suit": "mine"}, "suit"),
+        ({"cases": [PAIR], "Suite": "mine"}, "Suite"),
+        ({"cases": [PAIR], "case": []}, "case"),
+        ({"cases": [PAIR, {**PAIR, "packets": {}}]}, "cases[1].packets"),
+        ({"cases": [{"task": PAIR["task"], "pakcet": {}}]}, "cases[0].pakcet"),
+        ({"cases": [{**PAIR, "tsak": {}}]}, "cases[0].tsak"),
+    ],
+)
+def test_a_key_that_is_nearly_known_is_refused(benchmark: Any, field: str) -> None:
+    """The same rule as in tasks: what a misspelt key says would be dropped in silence."""
+    with pytest.raises(InputError) as caught:
+        evaluate_benchmark(benchmark)
+    assert caught.value.field == field
+    assert "nearly a known one" in caught.value.problem
+
+
+def test_notes_in_a_benchmark_are_passed_over() -> None:
+    """Keys that are near to nothing are the author's own."""
+    noted = {"cases": [{**PAIR, "notes": "x", "pack": 1}], "made_by": "kim", "tasks": [], "s": 1}
+    assert evaluate_benchmark(noted)["summary"]["task_count"] == 1

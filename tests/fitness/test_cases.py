@@ -65,6 +65,9 @@ def test_the_builtin_cases_are_the_public_ones() -> None:
         {"expected_summary": {"no_such_field": None}},
         {"expected_task_statuses": {"other": {"sufficiency_status": "pass"}}},
         {"expected_task_statuses": {"other": {}}},
+        {"expected_task_statuses": {"t": {}}},
+        {"expected_task_statuses": {"t": {}}, "expected_summary": {}},
+        {"expected_task_statuses": {"t": {}, "other": {}}, "expected_status": "pass"},
         {"expected_task_statuses": {"t": {"no_such_field": None}}},
         {"expected_task_statuses": {"t": {"latency_status": "fail"}}},
         {"expected_status": "fail"},
@@ -81,12 +84,12 @@ def test_an_expectation_that_does_not_hold_is_unmet(expectations: dict[str, Any]
     [
         {"expected_status": "pass"},
         {"expected_summary": {"task_count": 1, "p50_wall_ms": 5.0}},
-        {"expected_task_statuses": {"t": {}}},
+        {"expected_task_statuses": {"t": {}}, "expected_status": "pass"},
         {"expected_task_statuses": {"t": {"wall_ms": 5, "error": None}}},
     ],
 )
 def test_an_expectation_that_holds_is_met(expectations: dict[str, Any]) -> None:
-    """5 and 5.0 are one number; naming a task expects that it exists."""
+    """5 and 5.0 are one number; naming a task alone expects nothing but that it exists."""
     assert _case(**expectations)["expectation_met"] is True
 
 
@@ -101,11 +104,23 @@ def test_an_id_that_several_results_carry_is_unmet_and_says_why() -> None:
     assert "2 results" in check["why"]
 
 
-@pytest.mark.parametrize("key", ["expected_sumary", "expectations", "expected"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("expected_sumary", "expectations", "expected", "Expected_summary"),
+        *("epxected_summary", "xpected_task_statuses", "case-id", "caseid", "Case_ID", "bechmark"),
+    ],
+)
 def test_a_misspelt_expectation_is_refused(key: str) -> None:
     """It would never be checked, so the case could pass for the wrong reason."""
-    with pytest.raises(InputError, match="unknown expectation"):
+    with pytest.raises(InputError, match=r"unknown expectation|nearly a known one"):
         _case(**{key: {}, "expected_status": "pass"})
+
+
+@pytest.mark.parametrize("key", ["notes", "description", "id", "why", "case_notes"])
+def test_notes_beside_a_case_are_passed_over(key: str) -> None:
+    """Only what is nearly a known key is refused."""
+    assert _case(**{key: {}, "expected_status": "pass"})["expectation_met"] is True
 
 
 def test_json_values_compare_by_type() -> None:

@@ -68,7 +68,7 @@ BAD_GRIDS: dict[str, tuple[Callable[[Document], Any], str]] = {
         "rows[2]: ragged row; expected 4",
     ),
     "another character": (fields(rows=["1193", "1#91", "19.1", "1119"]), "rows[2][2]: not a cell"),
-    "no start": (lambda grid: grid.pop("start"), "missing required field `start`"),
+    "no start": (lambda grid: grid.pop("start"), "suite.jsonl:2, start: required field is missing"),
     "start is null": (fields(start=None), "suite.jsonl:2, start: not a valid record"),
     "start is blocked": (fields(start=[1, 1]), "start: not a free cell"),
     "start = target": (fields(target=[0, 0]), "target: start and target are the same cell"),
@@ -108,7 +108,7 @@ BAD_GRIDS: dict[str, tuple[Callable[[Document], Any], str]] = {
     ),
     "unknown kind": (
         scenario(1, failure_kind="typo"),
-        "failure_kind: not a valid record: Invalid enum value",
+        "failure_kind: not a valid record; expected one of the field's words",
     ),
     "budget of none": (
         scenario(1, budget=0),
@@ -128,7 +128,7 @@ BAD_GRIDS: dict[str, tuple[Callable[[Document], Any], str]] = {
     "unfinished finish": (scenario(0, injected_action={"finish": False}), "an action is"),
     "hostile id": (fields(grid_id="a\u001b[31m"), "matching regex"),
     "id with a line feed": (fields(grid_id="a\n"), "matching regex"),
-    "unknown field": (fields(optimum=8), "unknown field `optimum`"),
+    "unknown field": (fields(optimum=8), "suite.jsonl:2, optimum: unknown field"),
     "cost as text": (
         potential(0, 0, "8"),
         'potentials[0][0]: not a valid record; expected `int | null`; found "8"',
@@ -308,7 +308,7 @@ def test_every_rule_has_its_case() -> None:
 BAD_FILES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "suite.jsonl:1: not a valid record"),
     "header alone": (lambda _: header_line() + b"\n", "suite without grids"),
-    "no header": (lambda grid: grid + b"\n", "suite.jsonl:1: not a valid record"),
+    "no header": (lambda grid: grid + b"\n", "suite.jsonl:1, grid_id: unknown field"),
     "cut off": (lambda grid: header_line() + b"\n" + grid, "suite.jsonl:2: last line is cut off"),
     "cut in a line": (
         lambda grid: header_line() + b"\n" + grid[:200] + b"\n",

@@ -77,9 +77,9 @@ def located(stale: IntegrityError, check: Callable[[], object]) -> IntegrityErro
         check()
     except (IntegrityError, InputError) as deeper:
         return IntegrityError(
-            f"{stale.problem}; first thing that doesn't hold: {deeper}",
+            stale.problem,
             file=stale.file,
             expected=stale.expected,
-            found=stale.found,
+            found=f"{stale.found}; first thing that doesn't hold: {deeper}",
         )
     return stale

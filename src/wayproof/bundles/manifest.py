@@ -23,6 +23,7 @@ __all__ = [
     "SIGNATURE_NAME",
     "FileDigest",
     "Manifest",
+    "Varies",
     "check_listing",
     "digest_file",
     "is_evidence_name",
@@ -53,6 +54,15 @@ def is_evidence_name(name: str) -> bool:
     )
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+_Instant = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}\+00:00$(?!\n)"
+    ),
+]
+
+
 class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file's identity.
 
@@ -64,8 +74,38 @@ class FileDigest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         SHA-256 of its content, 64 lower-case hex digits.
     """
 
-    bytes: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
+    bytes: _Count
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+
+
+class Varies(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manifest says of the run alone; nobody can check more than the types.
+
+    Attributes
+    ----------
+    started_at, finished_at
+        ISO 8601, in UTC.
+    duration_ms
+        Whole milliseconds.
+    wayproof, python, platform, host
+        Versions, and where it ran.
+    argv
+        The command line.
+    processes
+        How many shared the work.
+    """
+
+    started_at: _Instant | msgspec.UnsetType = msgspec.UNSET
+    finished_at: _Instant | msgspec.UnsetType = msgspec.UNSET
+    duration_ms: _Count | msgspec.UnsetType = msgspec.UNSET
+    wayproof: str | msgspec.UnsetType = msgspec.UNSET
+    python: str | msgspec.UnsetType = msgspec.UNSET
+    platform: str | msgspec.UnsetType = msgspec.UNSET
+    host: str | msgspec.UnsetType = msgspec.UNSET
+    argv: list[str] | msgspec.UnsetType = msgspec.UNSET
+    processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_SAFE_INTEGER)] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,7 +126,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limits
         What the results mean and don't, in whole sentences.
     varies
-        Times, host, versions, arguments: true of this run only, never hashed.
+        Times, host, versions, arguments: true of this run only, never hashed. What is there
+        of :class:`Varies` has its types; a kind may say more.
     """
 
     schema_version: str
@@ -161,14 +202,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _typed(record: Any) -> Manifest:
-    try:
-        return convert_typed(record, Manifest)
-    except InputError as error:
-        if "[...]" in (error.field or ""):  # of some key: say which
-            for part in ("files", "inputs"):
-                for name, digest in record[part].items():
-                    convert_typed(digest, FileDigest, prefix=f"{part}.{name}")
-        raise
+    manifest = convert_typed(record, Manifest)
+    convert_typed(manifest.varies, Varies, prefix="varies")
+    return manifest
 
 
 class _Version(msgspec.Struct):

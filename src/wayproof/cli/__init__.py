@@ -31,6 +31,7 @@ __all__ = [
     "parse",
     "run_safely",
     "say",
+    "whole_number",
     "write_json",
 ]
 
@@ -156,6 +157,14 @@ class CommandParser(argparse.ArgumentParser):
                 seen = "" if known else f"; {word} is unknown"
                 return seen + _did_you_mean(near)
         return ""
+
+
+def whole_number(text: str) -> int:
+    """Read an option's whole number: ASCII digits after a sign at most, nothing else."""
+    if re.fullmatch(r"[+-]?[0-9]{1,20}", text) is None:
+        msg = f"expected a whole number, found {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
 
 
 def _did_you_mean(words: Sequence[str]) -> str:

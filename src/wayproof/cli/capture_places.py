@@ -12,7 +12,7 @@ from pathlib import Path
 from wayproof.bundles.places import check_place
 from wayproof.errors import InputError, OutputError
 
-__all__ = ["check_places", "refuse_replacing"]
+__all__ = ["check_places", "for_option", "refuse_replacing"]
 
 _STANDARD_INPUT = 0
 
@@ -35,14 +35,17 @@ def check_places(inputs: Iterable[tuple[str, str]], outputs: Mapping[str, str | 
     OutputError
         When a place is taken by something else than a file, or its folder can't be written to.
     """
-    for path in refuse_replacing(inputs, outputs):
-        _refuse_unwritable(path)
+    for option, path in refuse_replacing(inputs, outputs).items():
+        try:
+            _refuse_unwritable(path)
+        except OutputError as error:
+            raise for_option(error, option) from None
 
 
 def refuse_replacing(
     inputs: Iterable[tuple[str, str]], outputs: Mapping[str, str | None]
-) -> list[Path]:
-    """Refuse outputs that would replace an input or another output; return the files' places.
+) -> dict[str, Path]:
+    """Refuse outputs that would replace an input or another output; return files by option.
 
     Raises
     ------
@@ -58,13 +61,26 @@ def refuse_replacing(
         for source, text in read:
             if _reads(text, path):
                 raise InputError(
-                    f"would replace what is read ({source})",
+                    "would replace what is read",
                     file=str(path),
                     field=option,
+                    found=f"it is read as {source}",
                     mend=f"choose another {option}",
                 )
     _refuse_twice(list(files.items()))
-    return list(files.values())
+    return files
+
+
+def for_option(error: OutputError, option: str) -> OutputError:
+    """Return a place's error with the option that named the place, in the advice as well."""
+    return OutputError(
+        error.problem,
+        file=error.file,
+        field=option,
+        expected=error.expected,
+        found=error.found,
+        mend=None if error.mend is None else f"choose another {option}",
+    )
 
 
 def _refuse_twice(files: Sequence[tuple[str, Path]]) -> None:
@@ -72,9 +88,10 @@ def _refuse_twice(files: Sequence[tuple[str, Path]]) -> None:
         for earlier, other in files[:place]:
             if _same(path, other):
                 raise InputError(
-                    f"is the place of {earlier}, too",
+                    "is the place of another result, too",
                     file=str(path),
                     field=option,
+                    found=f"it is the place of {earlier}",
                     mend="give each result a file of its own",
                 )
 

@@ -5,12 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayproof.cli import say
-from wayproof.cli.measure_options import add_measure_options, must_pass_lines
+from wayproof.cli.measure_options import (
+    add_measure_options,
+    measure_names,
+    must_pass_lines,
+    words_of,
+)
 from wayproof.cli.output_formats import add_format_option, read_formats, write_formats
 from wayproof.cli.settings_file import add_settings_options, apply_settings
 
 if TYPE_CHECKING:
     from wayproof.evidence.comparison_records import Comparison, GateLine, RecoveryComparison
+    from wayproof.gates.must_pass import Wanted
 
 __all__ = ["configure", "run"]
 
@@ -84,11 +90,18 @@ def run(args: argparse.Namespace) -> int:
     if len(args.bundles) < 2:
         raise InputError("one bundle", expected="BASE and NEW", found=str(args.bundles[0]))
     apply_settings(args, "gates", "measures")
-    formats = read_formats(args.format)
+    formats = read_formats(
+        args.format,
+        [("BUNDLE", str(folder)) for folder in args.bundles],
+        [("--report", args.report)],
+    )
+    if args.report is not None:
+        _check_report(args.report)
     gates = _gates(args)
+    wanted = _wanted(args)
     request = _request(args)
     comparison = compare_row(args.bundles, request)
-    lines = [*_gates_of_new(args, comparison), *_gates_of_difference(comparison, gates)]
+    lines = [*_gates_of_new(args, comparison, wanted), *_gates_of_difference(comparison, gates)]
     from msgspec.structs import replace
 
     comparison = replace(comparison, gates=lines)
@@ -115,9 +128,8 @@ def _fails(line: "GateLine", undecided: str) -> bool:
 def _request(args: argparse.Namespace) -> Any:
     from wayproof.compare.request import CompareRequest
 
-    measures = None if args.measures is None else _words("--measures", args.measures)
     return CompareRequest(
-        measures=measures,
+        measures=measure_names(args.measures),
         cluster=args.cluster,
         allow_different_suites=args.allow_different_suites,
         all_topics=args.all_topics,
@@ -125,37 +137,41 @@ def _request(args: argparse.Namespace) -> Any:
     )
 
 
-def _words(option: str, text: str) -> tuple[str, ...]:
-    """Part names at commas and spaces; an empty list would drop a gate without a word."""
-    words = tuple(text.replace(",", " ").split())
-    if not words:
-        from wayproof.errors import InputError
+def _check_report(place: Path) -> None:
+    """Refuse a place for the page before anything is written."""
+    from wayproof.bundles.places import check_place
+    from wayproof.cli.capture_places import for_option
+    from wayproof.errors import OutputError
 
-        raise InputError("names nothing", field=option, expected="one name or more", found='""')
-    return words
+    try:
+        check_place(place, overwrite=False)
+    except OutputError as error:
+        raise for_option(error, "--report") from None
+
+
+def _wanted(args: argparse.Namespace) -> "list[Wanted]":
+    from wayproof.gates.must_pass import read_wanted
+
+    return read_wanted(args.must_pass)
 
 
 def _difference(text: str) -> float:
-    import math
-
     from wayproof.errors import InputError
+    from wayproof.text import exact_number
 
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
+    value = exact_number(text)
+    if value is None or float(value) <= 0:
         raise InputError(
             "not a difference", field="--needed", expected="a number above 0", found=text or '""'
         )
-    return value
+    return float(value)
 
 
 def _gates(args: argparse.Namespace) -> Any:
     from wayproof.errors import InputError
     from wayproof.gates.comparison import FAIL_ON, ComparisonGates, parse_drop
 
-    names = () if args.fail_on is None else _words("--fail-on", args.fail_on)
+    names = () if args.fail_on is None else words_of("--fail-on", args.fail_on)
     for name in names:
         if name not in FAIL_ON:
             raise InputError(
@@ -177,14 +193,16 @@ def _gates(args: argparse.Namespace) -> Any:
 
 
 def _gates_of_new(
-    args: argparse.Namespace, comparison: "Comparison | RecoveryComparison"
+    args: argparse.Namespace,
+    comparison: "Comparison | RecoveryComparison",
+    wanted: "list[Wanted]",
 ) -> "list[GateLine]":
     """Hold NEW alone against the gates that ``score`` has too."""
     from wayproof.cli.fitness import gates_of
     from wayproof.evidence.comparison_records import GateLine, RecoveryComparison
 
     gates = gates_of(args)
-    if not gates and not args.must_pass:
+    if not gates and not wanted:
         return []
     from wayproof.bundles.reader import open_bundle, read_record
     from wayproof.evidence.fitness_names import BUNDLE_KIND, SUMMARY_NAME
@@ -194,7 +212,7 @@ def _gates_of_new(
     if isinstance(comparison, RecoveryComparison):
         from wayproof.errors import InputError
 
-        names = dict.fromkeys([gate.name for gate in gates] + ["must-pass"] * bool(args.must_pass))
+        names = dict.fromkeys([gate.name for gate in gates] + ["must-pass"] * bool(wanted))
         raise InputError(
             "gates of navigation fitness, and bundles of verified recovery",
             field=", ".join(f"--{name}" for name in names),
@@ -213,7 +231,7 @@ def _gates_of_new(
         )
         for verdict in check_gates(summary, gates)
     ]
-    return lines + must_pass_lines(args.must_pass, new)
+    return lines + must_pass_lines(wanted, new)
 
 
 def _gates_of_difference(

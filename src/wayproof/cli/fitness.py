@@ -184,7 +184,8 @@ def process_count(text: str) -> int:
     """Read ``--processes``: a whole number from 1 to the pool's maximum."""
     from wayproof.parallel.backend import MAX_PROCESSES
 
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_PROCESSES:
+    is_short = text.isascii() and text.isdecimal() and len(text) <= 4
+    if not is_short or not 1 <= int(text) <= MAX_PROCESSES:
         msg = f"expected a whole number from 1 to {MAX_PROCESSES}, found {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return int(text)
@@ -303,20 +304,27 @@ def _score(args: argparse.Namespace) -> int:
     from contextlib import ExitStack
 
     from wayproof.bundles.written import written_places
-    from wayproof.cli.measure_options import must_pass_lines
+    from wayproof.cli.measure_options import measure_names, must_pass_lines
     from wayproof.cli.output_formats import read_formats, write_formats
     from wayproof.cli.settings_file import apply_settings
     from wayproof.evidence.fitness_names import RESULTS_NAME
     from wayproof.fitness.gates import check_gates
     from wayproof.fitness.inputs import default_processes
     from wayproof.fitness.score import ScoreRequest, score
+    from wayproof.gates.must_pass import read_wanted
 
     if args.shard is not None:
         return _score_shard(args)
     apply_settings(args, "gates", "measures")
     read = [("--tasks", str(args.tasks)), ("--packets", str(args.packets))]
-    formats = read_formats(args.format, read)
+    formats = read_formats(args.format, read, [("--out", args.out)])
     gates = gates_of(args)
+    wanted = read_wanted(args.must_pass)
+    measures = measure_names(args.measures)
+    if measures is not None:
+        from wayproof.measures.values import asked_measures
+
+        asked_measures(measures, all_topics=args.all_topics)  # refuses what it doesn't know
     request = ScoreRequest(
         tasks=args.tasks,
         packets=args.packets,
@@ -342,7 +350,7 @@ def _score(args: argparse.Namespace) -> int:
                 on_origins=origins.update,
             )
         verdicts = check_gates(record["summary"], gates)
-        passed = [] if out is None else must_pass_lines(args.must_pass, out)
+        passed = [] if out is None else must_pass_lines(wanted, out)
         lines = [*(verdict.line() for verdict in verdicts), *(gate.line for gate in passed)]
         shown_gates = [verdict._asdict() for verdict in verdicts]
         shown_gates += [
@@ -352,8 +360,8 @@ def _score(args: argparse.Namespace) -> int:
         document = {**record, "gates": shown_gates}
         if origins:
             document["expected_from"] = dict(sorted(origins.items()))
-        if args.measures is not None and out is not None:
-            document["measures"] = _measures(args, out)
+        if measures is not None and out is not None:
+            document["measures"] = _measures(args, measures, out)
         results = None if out is None or args.summary_only else out / RESULTS_NAME
         is_document = write_formats(formats, document, results=results, gates=lines)
         if args.json:
@@ -453,11 +461,10 @@ def _print_score(
     tables.print_written(args.out)
 
 
-def _measures(args: argparse.Namespace, out: Path) -> list[dict[str, Any]]:
+def _measures(args: argparse.Namespace, names: Sequence[str], out: Path) -> list[dict[str, Any]]:
     from wayproof.evidence.fitness_names import RESULTS_NAME
     from wayproof.measures.means import measure_means
 
-    names = args.measures.replace(",", " ").split()
     means = measure_means(out / RESULTS_NAME, names, all_topics=args.all_topics)
     return [one.as_dict() for one in means]
 

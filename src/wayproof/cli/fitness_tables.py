@@ -299,13 +299,13 @@ def _failed_lines(case: dict[str, Any]) -> Iterator[str]:
             for name, check in fields.items()
         ),
     )
-    any_check = False
+    failed_any = case["observed_status"] != case["expected_status"]
     for name, check in checks:
-        any_check = True
         if not check["ok"]:
+            failed_any = True
             why = f" ({check['why']})" if "why" in check else ""
             yield f"{name}: expected {check['expected']!r}, observed {check['observed']!r}{why}"
-    if not any_check and not case["expectation_met"]:
+    if not failed_any and not case["expectation_met"]:
         yield "the case states no expectation, so it could not fail"
 
 

@@ -32,10 +32,28 @@ def add_format_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_formats(given: Sequence[str], inputs: Iterable[tuple[str, str]] = ()) -> list[Format]:
-    """Read what was asked for; one form at most may go to stdout, none over what is read.
+def read_formats(
+    given: Sequence[str],
+    inputs: Iterable[tuple[str, str]] = (),
+    folders: Iterable[tuple[str, Path | None]] = (),
+) -> list[Format]:
+    """Read what was asked for, and look at every place before anything is written.
 
-    ``inputs`` are the files that the command reads, as (option, path).
+    One form at most may go to stdout (``json`` or ``json=-``), none over what is read.
+
+    Parameters
+    ----------
+    given
+        The option's values.
+    inputs
+        The files that the command reads, as (option, path).
+    folders
+        The folders that the command writes, likewise; None where there is none.
+
+    Raises
+    ------
+    InputError
+        For what is no form, a place that is taken, or one that can't be written to.
     """
     from wayproof.errors import InputError
 
@@ -46,7 +64,7 @@ def read_formats(given: Sequence[str], inputs: Iterable[tuple[str, str]] = ()) -
             raise InputError(
                 "not a format", setting="format", expected=f"{', '.join(FORMATS)}", found=text
             )
-        formats.append(Format(name, Path(place) if equals else None))
+        formats.append(Format(name, Path(place) if equals and place != "-" else None))
     if sum(one.place is None for one in formats) > 1:
         raise InputError(
             "two formats can't both go to stdout",
@@ -62,16 +80,32 @@ def read_formats(given: Sequence[str], inputs: Iterable[tuple[str, str]] = ()) -
             expected="a file for each",
             found=", ".join(given),
         )
-    named = {
-        f"--format {one.name}={one.place}": str(one.place)
-        for one in formats
-        if one.place is not None
-    }
-    if named:
-        from wayproof.cli.capture_places import refuse_replacing
-
-        refuse_replacing(inputs, named)
+    if places:
+        _check_places(formats, list(inputs), list(folders))
     return formats
+
+
+def _check_places(
+    formats: Sequence[Format],
+    inputs: list[tuple[str, str]],
+    folders: list[tuple[str, Path | None]],
+) -> None:
+    from wayproof.cli.capture_places import check_places
+    from wayproof.errors import OutputError
+
+    for one in formats:
+        if one.place is None:
+            continue
+        for option, folder in folders:
+            if folder is not None and one.place.resolve() == folder.resolve():
+                raise OutputError(
+                    "is the place of another result, too",
+                    file=str(one.place),
+                    field=f"--format {one.name}",
+                    found=f"it is the place of {option}",
+                    mend="give each result a place of its own",
+                )
+        check_places(inputs, {f"--format {one.name}": str(one.place)})
 
 
 def write_formats(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayproof.bundles.whole_file import whole_file
+from wayproof.cli import whole_number
 from wayproof.cli.progress import count_progress
 from wayproof.errors import InputError, IntegrityError
 from wayproof.text import harmless
@@ -104,7 +105,11 @@ def _add_experiment(parser: argparse.ArgumentParser) -> None:
         "--seeds", metavar="LIST", default="0,1", help="policy seeds: 0,1 or 0-9 (default: 0,1)"
     )
     parser.add_argument(
-        "--processes", metavar="N", type=int, default=1, help="worker processes; same bytes for any"
+        "--processes",
+        metavar="N",
+        type=whole_number,
+        default=1,
+        help="worker processes; same bytes for any",
     )
 
 
@@ -124,16 +129,20 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
         ("--move-ms", "deadline for each action (default: 10000)"),
         ("--trial-ms", "deadline for a whole trial (default: 300000)"),
     ):
-        group.add_argument(option, metavar="N", type=int, help=text)
+        group.add_argument(option, metavar="N", type=whole_number, help=text)
 
 
 def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", metavar="NAME", default="wfrb-v0", help="recipe to start from")
-    parser.add_argument("--seed", metavar="N", type=int, help="generator seed")
+    parser.add_argument("--seed", metavar="N", type=whole_number, help="generator seed")
     for option, metavar, text in _PARAMETERS:
-        parser.add_argument(option, metavar=metavar, type=int, help=text)
+        parser.add_argument(option, metavar=metavar, type=whole_number, help=text)
     parser.add_argument(
-        "--processes", metavar="N", type=int, default=1, help="worker processes; same bytes for any"
+        "--processes",
+        metavar="N",
+        type=whole_number,
+        default=1,
+        help="worker processes; same bytes for any",
     )
     parser.add_argument("--id", metavar="ID", help="id of a suite with other parameters")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="file to make")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from wayproof.cli import CommandParser
+from wayproof.cli import CommandParser, whole_number
 from wayproof.cli.capture_places import check_places
 from wayproof.cli.capture_put import put
 from wayproof.cli.log_options import counted, tell
@@ -29,7 +29,7 @@ def configure(parser: CommandParser) -> None:
     from_git.add_argument(
         "--max-files",
         metavar="N",
-        type=int,
+        type=whole_number,
         default=5,
         help="leave out commits that change more files (default: %(default)s)",
     )

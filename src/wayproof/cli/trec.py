@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from wayproof.cli import CommandParser, say
+from wayproof.cli import CommandParser, say, whole_number
 from wayproof.cli.capture_put import put
 from wayproof.text import clip, harmless
 
@@ -59,7 +59,7 @@ def import_arguments(parser: Any) -> None:
     parser.add_argument(
         "--min-relevance",
         metavar="N",
-        type=int,
+        type=whole_number,
         default=1,
         help="judged relevant from this grade on (default: 1)",
     )
@@ -75,7 +75,7 @@ def export_arguments(parser: Any) -> None:
     parser.add_argument(
         "--attempt",
         metavar="N",
-        type=int,
+        type=whole_number,
         default=1,
         help="export the packets of this attempt (default: 1)",
     )

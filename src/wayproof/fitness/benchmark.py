@@ -10,6 +10,7 @@ from wayproof.evidence.fitness_records import TaskResult
 from wayproof.fitness.aggregate import Shape, SuiteTotals, percentile_of, shape_of, suite_record
 from wayproof.fitness.debts import debts_of
 from wayproof.fitness.judge import judge, result_of
+from wayproof.fitness.near_miss import refuse_nearly_known
 from wayproof.fitness.packet import NO_PACKET, packet_of
 from wayproof.fitness.plain import plain_object
 from wayproof.fitness.task import need_of, task_line
@@ -71,7 +72,11 @@ def evaluate_benchmark(benchmark: Mapping[str, Any]) -> dict[str, Any]:
         Naming the case and field that can't be used, or both cases that share a
         ``task_id`` without different ``attempt`` values.
     """
-    document = convert_typed(plain_object(benchmark, "benchmark"), Benchmark)
+    plain = plain_object(benchmark, "benchmark")
+    document = convert_typed(plain, Benchmark)
+    refuse_nearly_known(plain, Benchmark.__struct_fields__)
+    for index, row in enumerate(plain["cases"]):
+        refuse_nearly_known(row, BenchmarkCase.__struct_fields__, prefix=f"cases[{index}]")
     results: list[TaskResult] = []
     shapes: dict[object, list[Shape]] = {}
     route_codes: dict[str, int] = {}

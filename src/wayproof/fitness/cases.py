@@ -9,6 +9,7 @@ import msgspec
 
 from wayproof.errors import InputError
 from wayproof.fitness.benchmark import evaluate_benchmark
+from wayproof.fitness.near_miss import refuse_nearly_known, shown_key
 from wayproof.fitness.plain import plain_object
 from wayproof.strict_json import convert_typed, read_document
 from wayproof.text import quoted
@@ -67,8 +68,9 @@ def evaluate_case(
         ``expectation_met``, ``summary_checks`` and ``task_checks`` (each with
         ``expected``, ``observed``, ``ok``), and the suite ``result``.
     """
-    document = convert_typed(plain_object(case, "case"), CaseFile)
-    _refuse_misspelt_expectation(case)
+    plain = plain_object(case, "case")
+    document = convert_typed(plain, CaseFile)
+    _refuse_misspelt_expectation(plain)
     try:
         result = evaluate_benchmark(document.benchmark)
     except InputError as error:
@@ -92,7 +94,12 @@ def evaluate_case(
     checks = [*summary_checks.values()]
     for fields in task_checks.values():
         checks += fields.values()
-    has_expectation = bool(checks) or document.expected_status is not None
+    # Naming a task without a field expects nothing of it, but that it is there.
+    has_expectation = bool(
+        summary_checks
+        or any((document.expected_task_statuses or {}).values())
+        or document.expected_status is not None
+    )
     return {
         "case_id": document.case_id or default_case_id,
         "path": path,
@@ -110,13 +117,14 @@ def evaluate_case(
 def _refuse_misspelt_expectation(case: Mapping[str, Any]) -> None:
     """Unknown keys may be notes; a misspelt expectation would be dropped in silence."""
     for key in case:
-        if key.startswith("expect") and key not in _EXPECTATIONS:
+        if key.casefold().startswith("expect") and key not in _EXPECTATIONS:
             raise InputError(
                 "unknown expectation",
-                field=quoted(key).strip('"'),
+                field=shown_key(key, ""),
                 expected=", ".join(_EXPECTATIONS),
                 mend="a misspelt expectation would never be checked",
             )
+    refuse_nearly_known(case, CaseFile.__struct_fields__)
 
 
 def _check(expected: Any, observed: Any, exists: bool, why: str | None = None) -> dict[str, Any]:

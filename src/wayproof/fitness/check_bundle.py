@@ -47,8 +47,8 @@ __all__ = ["NOT_DETECTABLE", "check", "check_bundle", "check_rescored"]
 NOT_DETECTABLE: Final = (
     "Not detectable without the inputs: results invented as a whole that agree with themselves; "
     "whether a first command without a hit was checked at all; what a task's digest stands for; "
-    "the inputs' digests and exact sizes; how many packets were set aside; times, host and "
-    "versions in the manifest."
+    "the inputs' digests and exact sizes; how many packets and drafts were set aside; times, "
+    "host and versions in the manifest."
 )
 
 _decoder = msgspec.json.Decoder(TaskResult)
@@ -56,6 +56,7 @@ _EMPTY: Final = FileDigest(bytes=0, sha256=hashlib.sha256().hexdigest())
 _DEFLATE_RATIO: Final = 1032
 """No gzip file holds more than this many times its size."""
 _TASK_BYTES: Final = len('{"task_id":""}')
+_DRAFT_BYTES: Final = len(',"draft":true')
 
 
 def check(folder: Path, manifest: Manifest, request: CheckRequest) -> CheckReport:
@@ -176,8 +177,17 @@ class _LeastBytes:
         """Count what figures alone tell: one id of a letter for each task that was counted."""
         least = cls()
         least.tasks = summary.typed.summary.distinct_task_count * (_TASK_BYTES + 1)
-        least.packets = summary.typed.ignored_packet_count * (_TASK_BYTES + 1)
+        least.add_set_aside(summary)
         return least
+
+    def add_set_aside(self, summary: StoredSummary) -> None:
+        """Count an id of a letter for each task and packet that was set aside."""
+        record = summary.typed
+        self.packets += record.ignored_packet_count * (_TASK_BYTES + 1)
+        if record.draft_task_count is not msgspec.UNSET:
+            self.tasks += record.draft_task_count * (_TASK_BYTES + 1 + _DRAFT_BYTES)
+        if record.draft_packet_count is not msgspec.UNSET:
+            self.packets += record.draft_packet_count * (_TASK_BYTES + 1)
 
     def add(self, results: list[TaskResult]) -> None:
         """Count the ids and texts that a task's lines must hold as they stand."""
@@ -262,7 +272,7 @@ def _check_results(folder: Path, manifest: Manifest, summary: StoredSummary) -> 
             "no task states anything that a packet could fail: scoring refuses such tasks",
             file=str(folder / RESULTS_NAME),
         )
-    least.packets += summary.typed.ignored_packet_count * (_TASK_BYTES + 1)
+    least.add_set_aside(summary)
     _check_inputs(str(folder / MANIFEST_NAME), manifest, least)
 
     def record_of(totals: SuiteTotals) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import msgspec
 from wayproof.canonical import sha256_hex
 from wayproof.errors import InputError
 from wayproof.evidence.fitness_records import Grade, PositiveInt
+from wayproof.fitness.near_miss import refuse_nearly, shown_key
 from wayproof.fitness.plain import plain_object
 from wayproof.strict_json import convert_typed
-from wayproof.text import quoted
 
 __all__ = [
     "DEFAULT_LATENCY_BUDGET_MS",
@@ -253,7 +253,6 @@ _KNOWN_KEYS = TaskLine.__struct_fields__
 _PACKET_KEYS = frozenset(
     ("first_contact_command", "command_used", "wall_ms", "timed_out", "route_hint")
 )
-_SHORT_NAME_LETTERS = 7
 
 
 _NOTES = frozenset(("expected_from", "suggested_artifacts", "suggested_tests", "repo_revision"))
@@ -274,48 +273,18 @@ def expected_from(mapping: Mapping[str, Any]) -> str | None:
 def refuse_near_miss(keys: Iterable[str], *, prefix: str = "") -> None:
     """Refuse a key that is a packet's own, or nearly a known one.
 
-    A misspelt expectation would be passed over, and the task would expect nothing. Near is
-    an edit distance of 2; of 1 for known names of up to seven letters. An edit inserts,
-    drops or changes a letter, or swaps two neighbours. Case doesn't count.
+    A misspelt expectation would be passed over, and the task would expect nothing.
     """
     for key in keys:
         folded = key.casefold()
         if folded in _PACKET_KEYS or folded.startswith("selected_"):
             raise InputError(
                 "a packet's key in a task",
-                field=_shown_key(key, prefix),
+                field=shown_key(key, prefix),
                 expected="a task",
                 mend="are {tasks} and {packets} swapped?",
             )
-        for known in _KNOWN_KEYS:
-            limit = 1 if len(known) <= _SHORT_NAME_LETTERS else 2
-            if abs(len(folded) - len(known)) <= limit and _edit_distance(folded, known) <= limit:
-                raise InputError(
-                    "unknown key that is nearly a known one",
-                    field=_shown_key(key, prefix),
-                    expected=known,
-                    mend=f"spell it {known}, or name it otherwise: unknown keys are passed over",
-                )
-
-
-def _shown_key(key: str, prefix: str) -> str:
-    shown = quoted(key).strip('"')
-    return f"{prefix}.{shown}" if prefix else shown
-
-
-def _edit_distance(one: str, other: str) -> int:
-    """Optimal string alignment: insert, drop, change, or swap two neighbours."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(one, 1):
-        above, row = row, [at]
-        for to, wanted in enumerate(other, 1):
-            cost = min(above[to] + 1, row[to - 1] + 1, above[to - 1] + (letter != wanted))
-            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == wanted:
-                cost = min(cost, before[to - 2] + 1)
-            row.append(cost)
-        before = above
-    return row[-1]
+        refuse_nearly(key, _KNOWN_KEYS, prefix=prefix)
 
 
 def refuse_draft(line: TaskLine) -> None:

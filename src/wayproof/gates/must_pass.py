@@ -11,7 +11,7 @@ from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import GateLine
 from wayproof.text import clip, harmless
 
-__all__ = ["IdPattern", "Passed", "must_pass_gates", "read_passed"]
+__all__ = ["IdPattern", "Passed", "Wanted", "must_pass_gates", "read_passed", "read_wanted"]
 
 _SHOWN = 3
 
@@ -42,10 +42,19 @@ class Passed(msgspec.Struct, frozen=True, gc=False):
         return "vacuous"
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
+    """Tasks that must pass: those of a file, or all that a pattern covers.
+
+    Attributes
+    ----------
+    shown
+        The file or the pattern, as the user wrote it.
+    ids
+        The file's ids; None: ``shown`` is a pattern.
+    """
+
     shown: str
     ids: frozenset[str] | None
-    """None: ``shown`` is a pattern."""
 
     def covers(self, task_id: str) -> bool:
         """Tell whether a task must pass."""
@@ -67,19 +76,12 @@ def read_passed(results: Path) -> Iterable[Passed]:
                 ) from None
 
 
-def must_pass_gates(wanted: Sequence[str], results: Iterable[Passed]) -> list[GateLine]:
+def must_pass_gates(rows: Sequence[Wanted], results: Iterable[Passed]) -> list[GateLine]:
     """Hold results against files of ids and patterns, one line each.
 
-    A value that is a file holds task ids, one a line; any other is a pattern over ids
-    (``*``, ``?``, ``[…]``). Every result of a task must pass; one that could not fail is no
-    pass; a value that covers no task fails, and so does an id without results.
-
-    Raises
-    ------
-    InputError
-        When a file can't be read.
+    Every result of a task must pass; one that could not fail is no pass; a value that
+    covers no task fails, and so does an id without results.
     """
-    rows = [_wanted(value) for value in wanted]
     seen: list[set[str]] = [set() for _ in rows]
     failing: list[dict[str, str]] = [{} for _ in rows]
     for result in results:
@@ -92,22 +94,37 @@ def must_pass_gates(wanted: Sequence[str], results: Iterable[Passed]) -> list[Ga
     return [_gate(*parts) for parts in zip(rows, seen, failing, strict=True)]
 
 
-def _wanted(value: str) -> _Wanted:
+def read_wanted(values: Sequence[str]) -> list[Wanted]:
+    """Read which tasks must pass.
+
+    A value that is a file holds task ids, one a line; any other is a pattern over ids
+    (``*``, ``?``, ``[…]``).
+
+    Raises
+    ------
+    InputError
+        When a file can't be read.
+    """
+    return [_wanted(value) for value in values]
+
+
+def _wanted(value: str) -> Wanted:
     if isinstance(value, IdPattern):
-        return _Wanted(value, None)
+        return Wanted(value, None)
     path = Path(value)
     try:
         if not path.is_file():
-            return _Wanted(value, None)
-        text = path.read_text("utf-8")
+            return Wanted(value, None)
+        text = path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(
             "can't be read", file=value, setting="must_pass", found=str(error)
         ) from None
-    return _Wanted(value, frozenset(line for line in text.splitlines() if line.strip()))
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return Wanted(value, frozenset(line for line in lines if line.strip()))
 
 
-def _gate(wanted: _Wanted, seen: set[str], failing: dict[str, str]) -> GateLine:
+def _gate(wanted: Wanted, seen: set[str], failing: dict[str, str]) -> GateLine:
     absent = sorted((wanted.ids or frozenset()) - seen)
     name = f"must-pass {harmless(clip(wanted.shown, 80))}"
     total = len(seen) + len(absent)

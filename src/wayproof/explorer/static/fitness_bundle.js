@@ -213,14 +213,24 @@ function summaryFaults(stated, results, tasks, suite, isFirstForm) {
 }
 
 const TASK_BYTES = '{"task_id":""}'.length;
+const DRAFT_BYTES = ',"draft":true'.length;
 const NO_PACKET = "no packet captured";
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 const DEFLATE_RATIO = 1032;
 const bytesOf = (text) => new TextEncoder().encode(text).length;
 
+/** How many bytes tasks and packets that were set aside held at least: an id of a letter each. */
+function setAsideBytes(stated) {
+  const { draft_task_count: drafts = 0, draft_packet_count: draftPackets = 0 } = stated;
+  return {
+    tasks: drafts * (TASK_BYTES + 1 + DRAFT_BYTES),
+    packets: (stated.ignored_packet_count + draftPackets) * (TASK_BYTES + 1),
+  };
+}
+
 /** How many bytes tasks and packets held at least, by the ids and texts that stand in results. */
 function leastBytes(byTask, stated) {
-  let [tasks, packets] = [0, stated.ignored_packet_count * (TASK_BYTES + 1)];
+  let { tasks, packets } = setAsideBytes(stated);
   for (const [id, attempts] of byTask) {
     const idBytes = bytesOf(id);
     tasks += TASK_BYTES + idBytes;
@@ -285,9 +295,10 @@ export async function checkFitness(files, manifest, pause) {
   faults.push(...ofSummary);
   const isFirstForm = stated.schema_version === FIRST_FORM;
   if (isBrief) {
+    const aside = setAsideBytes(stated);
     const least = {
-      tasks: stated.summary.distinct_task_count * (TASK_BYTES + 1),
-      packets: stated.ignored_packet_count * (TASK_BYTES + 1),
+      tasks: stated.summary.distinct_task_count * (TASK_BYTES + 1) + aside.tasks,
+      packets: aside.packets,
     };
     return { faults: [...faults, ...inputFaults(manifest, least)], tasks: null };
   }

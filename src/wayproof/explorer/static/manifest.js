@@ -1,7 +1,18 @@
 // The manifest: what every bundle says of itself, in a form that hides nothing.
 
 import { differenceFaults, fault, readDocument } from "./records.js";
-import { count, listOf, mapOf, matching, object, oneOf, record, string } from "./shape.js";
+import {
+  count,
+  having,
+  integerWithin,
+  listOf,
+  mapOf,
+  matching,
+  object,
+  oneOf,
+  record,
+  string,
+} from "./shape.js";
 
 export const MANIFEST = "manifest.json";
 
@@ -16,6 +27,22 @@ export function isSignature(name, bytes) {
 
 const FILE_NAME = matching(/^(?!manifest\.json$)(?!.*\.sig\.json$)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "a file name");
 const DIGEST = record({ bytes: count, sha256: matching(/^[0-9a-f]{64}$/, "64 hex digits") });
+const INSTANT = matching(
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}\+00:00$/,
+  "a time in UTC",
+);
+/** What is true of the run alone: nobody can check more than the types. */
+const VARIES = having({
+  argv: listOf(string),
+  duration_ms: count,
+  finished_at: INSTANT,
+  host: string,
+  platform: string,
+  processes: integerWithin(1, Number.MAX_SAFE_INTEGER),
+  python: string,
+  started_at: INSTANT,
+  wayproof: string,
+});
 const SHAPE = record({
   files: mapOf(FILE_NAME, DIGEST),
   inputs: mapOf(string, DIGEST),
@@ -23,7 +50,7 @@ const SHAPE = record({
   limits: listOf(string),
   schema_version: oneOf("wayproof.bundle/1"),
   settings: object,
-  varies: object,
+  varies: VARIES,
 });
 
 /** Read a bundle's manifest, or say what is wrong with it. */

@@ -108,6 +108,18 @@ export function mapOf(checkKey, checkValue) {
   };
 }
 
+/** An object whose fields pass where they are there; others may stand beside them. */
+export function having(fields) {
+  return (value, field) => {
+    object(value, field);
+    for (const [name, check] of Object.entries(fields)) {
+      if (Object.hasOwn(value, name)) {
+        check(value[name], `${field}.${name}`);
+      }
+    }
+  };
+}
+
 /** An object with exactly these fields, and perhaps the optional ones. */
 export function record(fields, optional = {}) {
   const names = Object.keys(fields).sort();
