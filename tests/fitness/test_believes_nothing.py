@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -325,12 +326,16 @@ VARIES: dict[str, Any] = {
 }
 
 
+def _vary(name: str, value: Any, document: dict[str, Any]) -> None:
+    document["varies"][name] = value
+
+
 @pytest.mark.parametrize("name", VARIES)
 def test_what_varies_has_its_types(name: str, bundle: Path) -> None:
     """No digest covers it and its values can't be checked, but nobody has to guess its types."""
     whole = (bundle / "manifest.json").read_bytes()
     for value in VARIES[name]:
-        manifest(lambda document, value=value: document["varies"].update({name: value}))(bundle)
+        record("manifest.json", partial(_vary, name, value))(bundle)
         with pytest.raises(IntegrityError, match=rf"manifest\.json, varies\.{name}"):
             verify(bundle)
         (bundle / "manifest.json").write_bytes(whole)
