@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import msgspec
 import pytest
 
-from wayproof.bundles.manifest import FileDigest
 from wayproof.canonical import decode_record_line
 from wayproof.decoder_errors import NOWHERE, Fault, fault_in, json_words, value_at
 from wayproof.errors import InputError
+from wayproof.evidence.fitness_records import TaskResult
 from wayproof.fitness.task import TaskLine
 from wayproof.strict_json import convert_typed, explain_line
 from wayproof.text import quoted
@@ -122,8 +122,8 @@ def test_a_key_among_many_is_named() -> None:
 
 def test_data_is_never_read_as_the_name_of_a_setting() -> None:
     """`{out}` in a record is text; only our own words name settings."""
-    decoder = msgspec.json.Decoder(FileDigest)
-    for line in (b'{"bytes":1,"sha256":"{out}"}', b'{"bytes":1,"{out}":2}', b"{out}"):
+    decoder = msgspec.json.Decoder(TaskResult)
+    for line in (b'{"latency_status":"{out}"}', b'{"{out}":2}', b"{out}"):
         with pytest.raises(InputError) as caught:
             decode_record_line(line, decoder)
         assert "--out" not in caught.value.message(lambda name: f"--{name}")
