@@ -114,6 +114,7 @@ def recovery_bundles(folder: Path) -> dict[str, Files]:
     return {
         "controls": read_files(folder / "controls"),
         "client": read_files(client_bundle(suite, folder / "client")),
+        "inspect": read_files(inspect_bundle(suite, folder / "client", folder / "inspect")),
     }
 
 
@@ -148,6 +149,55 @@ def client_bundle(suite: Path, out: Path) -> Path:
     )
     run_suite(request, out)
     return out
+
+
+def inspect_bundle(suite: Path, client: Path, out: Path) -> Path:
+    """The same actions as from a log of Inspect, some of which come to an early end."""
+    from wayproof.evidence.recovery_records import AgentRecord
+    from wayproof.llm.dialogue import LoggedTrial, replaying_source
+    from wayproof.recovery.agents.policy import client_stream_seed
+    from wayproof.recovery.run import RunRequest, run_suite
+    from wayproof.recovery.suite import SuiteReader
+
+    with SuiteReader(suite) as reader:
+        suite_id = reader.header.suite_id
+        streams = {
+            case.scenario_id: case.stream_id for _, grid in reader.grids() for case in grid.cases()
+        }
+    endings: tuple[Any, ...] = ("crashed", "limit_reached", "malformed")
+    trials = {}
+    for at, line in enumerate((client / "traces.jsonl").read_bytes().splitlines()):
+        trace = json.loads(line)
+        stream = streams[trace["scenario_id"]]
+        seed = client_stream_seed(suite_id, stream, trace["policy_seed"])
+        actions = tuple(action_of(step) for step in trace["steps"] if step["phase"] == "policy")
+        trials[seed] = LoggedTrial(actions, endings[at % 3])
+    details = {
+        "generation config": '{"temperature": 0.0, "seed": null}',
+        "log SHA-256": "0" * 64,
+        "model": "maker/model:latest \u2028 <b>",
+        "prompt SHA-256": "f" * 64,
+        "protocol": "tools",
+        "task version": "1",
+        "token usage": '{"maker/model": {"input_tokens": 12}}',
+        "versions": "{}",
+    }
+    identity = AgentRecord(details=details, kind="inspect", policy="maker-model")
+    source = replaying_source("maker-model", trials, identity)
+    run_suite(RunRequest(suite=suite, policies=(source,), policy_seeds=(0, 1)), out)
+    outcomes = {json.loads(line)["agent_outcome"] for line in result_lines(out)}
+    assert {"ok", *endings} >= outcomes > {"limit_reached"}
+    return out
+
+
+def result_lines(bundle: Path) -> list[bytes]:
+    return (bundle / "results.jsonl").read_bytes().splitlines()
+
+
+def action_of(step: Any) -> Any:
+    from wayproof.evidence.recovery_records import FINISH, Action
+
+    return FINISH if "finish" in step["action"] else Action.to(*step["action"]["move"])
 
 
 def fitness_bundles(folder: Path) -> dict[str, Files]:
@@ -220,13 +270,13 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Files]:
 def test_both_accept_what_is_honest(
     page: "Page", bundles: dict[str, Files], tmp_path: Path
 ) -> None:
-    """Bundles of controls, of a client agent that breaks, and of odd fitness inputs."""
+    """Bundles of controls, of client agents that break, of Inspect, and of odd fitness inputs."""
     assert pages_faults(page, list(bundles.values())) == [None] * len(bundles)
     for name, bundle in bundles.items():
         assert pythons_words(tmp_path / "bundle", bundle) is None, name
 
 
-FORGED = {"controls": 500, "client": 500, "scored": 900, "brief": 100}
+FORGED = {"controls": 500, "client": 250, "inspect": 250, "scored": 900, "brief": 100}
 
 
 @pytest.mark.slow
