@@ -283,7 +283,7 @@ def test_failing_tasks_are_shown_without_a_bundle(tmp_path: Path) -> None:
     """Whoever only looks sees what to repair; nothing stays behind."""
     ran = _score(tmp_path)
     assert re.search(r"^wrong +missing_id +a ", ran.out, re.MULTILINE)
-    assert re.search(r"^slow +fail +900 +100$", ran.out, re.MULTILINE)
+    assert re.search(r"^slow +late +900 +100$", ran.out, re.MULTILINE)
     assert "written:" not in ran.out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packets.jsonl", "tasks.jsonl"]
     assert "wrong" not in _score(tmp_path, "--summary-only").out

@@ -117,7 +117,7 @@ def test_a_narrow_terminal_loses_no_figure(files: Path, columns: str) -> None:
     write_lines(files / "p.jsonl", [])
     ran = _shell(f"COLUMNS={columns} {SCORE} --out out", files)
     assert ran.returncode == 0
-    for label in ("route_timeout", "forbidden_route", "unmeasured", "over budget", "route_error"):
+    for label in ("route_timeout", "forbidden_route", "no time", "late", "route_error"):
         assert label in ran.stdout
     assert ran.stdout.replace("\n", "").replace(" ", "").count(long_id[:20]) >= 2
     assert "…" not in ran.stdout

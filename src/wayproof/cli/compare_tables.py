@@ -17,6 +17,7 @@ from wayproof.evidence.comparison_records import (
     RecoveryComparison,
     Trend,
 )
+from wayproof.evidence.fitness_names import LATENCY_WORDS
 from wayproof.text import clip, harmless
 
 __all__ = ["print_comparison"]
@@ -128,8 +129,8 @@ def _one_sided(comparison: Comparison) -> str:
 def _print_queue(page: _Page, queue: DebtQueue) -> None:
     gone = f", {queue.no_longer_measured} no longer measured" if queue.no_longer_measured else ""
     page.say(
-        f"{queue.queue} debts: {queue.before} → {queue.after}, +{queue.new} new −{queue.paid} "
-        f"paid, {queue.carried} carried{gone}"
+        f"to repair: {queue.queue} debts: {queue.before} → {queue.after}, +{queue.new} new "
+        f"−{queue.paid} paid, {queue.carried} carried{gone}"
     )
     for change, sign, words in (
         ("new", "+", "new"),
@@ -138,7 +139,9 @@ def _print_queue(page: _Page, queue: DebtQueue) -> None:
     ):
         debts = [debt for debt in queue.debts if debt.change == change]
         for debt in debts[:_TOP]:
-            why = debt.reason or debt.after or debt.before or ""
+            kind = debt.after or debt.before or ""
+            named = LATENCY_WORDS if queue.queue == "latency" else {}
+            why = debt.reason or named.get(kind, kind)
             name = _safe(debt.debt_id.partition(":")[2], page.columns - len(why) - 8)
             page.say(f"{sign} {name} ({why})", indent=2)
         if len(debts) > _TOP:
@@ -253,9 +256,10 @@ def _print_trend(page: _Page, trend: Trend) -> None:
     page.say(f"open debts: {len(trend.open_debts)}, oldest first")
     for debt in trend.open_debts[: 2 * _TOP]:
         gaps = f", not measured at {debt.not_measured}" if debt.not_measured else ""
+        named = LATENCY_WORDS if debt.queue == "latency" else {}
         page.say(
             f"since {debt.since} ({_safe(debt.since_name, 30)}): {_safe(debt.debt_id, 60)}"
-            f" ({debt.kind}{gaps})",
+            f" ({named.get(debt.kind, debt.kind)}{gaps})",
             indent=2,
         )
     if len(trend.open_debts) > 2 * _TOP:

@@ -243,6 +243,7 @@ def _evaluate_benchmark(args: argparse.Namespace) -> int:
 
         tables.print_suite(result, tables.matrix_of(result["task_results"]))
         tables.print_debts(result["debt_candidates"])
+        tables.print_contacts(tables.contacts_of(result["task_results"]))
         tables.print_twins(tables.missed_of(result["task_results"]))
         tables.print_limits()
         tables.print_origins(_origins(document))
@@ -453,6 +454,7 @@ def _print_score(
         tables.print_measure(one)
     if out is not None and not args.summary_only:
         tables.print_debts(tables.debts_from(out / DEBTS_NAME))
+        tables.print_contacts(tables.contacts_in(out / RESULTS_NAME))
         tables.print_twins(tables.missed_in(out / RESULTS_NAME))
     tables.print_limits()
     tables.print_set_aside(document)

@@ -2,27 +2,29 @@
 
 import heapq
 import itertools
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from wayproof.evidence.fitness_names import FAILURE_KINDS, LIMITS_LINE
+from wayproof.cli.terminal import console, print_rows, say
+from wayproof.evidence.fitness_names import FAILURE_KINDS, LATENCY_WORDS, LIMITS_LINE
+from wayproof.first_contacts import ContactRow, ContactTally, first_contact
 from wayproof.text import clip, harmless
 
 __all__ = [
+    "contacts_in",
+    "contacts_of",
     "debts_from",
     "matrix_of",
     "missed_in",
     "missed_of",
     "print_cases",
+    "print_contacts",
     "print_debts",
     "print_measure",
     "print_suite",
@@ -30,20 +32,12 @@ __all__ = [
 ]
 
 _QUEUE_TOP = 5
-_MIN_COLUMNS = 100
 _ID_CHARS = 60
-_COLUMNS = ("pass", "fail", "timeout", "unmeasured")
-_HEADINGS = {"pass": "in time", "fail": "over budget", "timeout": "timeout"}
+_COLUMNS = tuple(LATENCY_WORDS)
 
 
-def _console() -> Console:
-    """Make a console that is never too narrow for a table: a terminal may fold lines, we don't."""
-    columns = shutil.get_terminal_size((_MIN_COLUMNS, 24)).columns
-    return Console(highlight=False, soft_wrap=True, width=max(columns, _MIN_COLUMNS))
-
-
-def _safe(text: object, limit_chars: int = _ID_CHARS) -> Text:
-    return Text(harmless(clip(str(text), limit_chars)))
+def _safe(text: object, limit_chars: int = _ID_CHARS) -> str:
+    return harmless(clip(str(text), limit_chars))
 
 
 def _counted(count: int, thing: str) -> str:
@@ -61,22 +55,21 @@ def matrix_of(results: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
 
 def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> None:
     """Print a suite's two axes as a matrix, its means and its percentiles."""
-    console = _console()
     summary = record["summary"]
-    console.print(Text.assemble("suite ", _safe(record["suite"])))
+    say(f"suite {_safe(record['suite'])}")
     table = Table(title="sufficiency × latency", title_justify="left", box=None, pad_edge=False)
     table.add_column("", justify="left")
     for name in _COLUMNS:
-        table.add_column(_HEADINGS.get(name, name), justify="right")
+        table.add_column(LATENCY_WORDS[name], justify="right")
     table.add_column("all", justify="right")
     for row, cells in matrix.items():
         counts = [cells[name] for name in _COLUMNS]
         table.add_row(row, *(str(count) if count else "·" for count in counts), str(sum(counts)))
     columns = [sum(cells[name] for cells in matrix.values()) for name in _COLUMNS]
     table.add_row("all", *(str(count) for count in columns), str(sum(columns)), style="bold")
-    console.print(table)
+    console().print(table)
     for line in _share_lines(summary):
-        console.print(line)
+        say(line)
     for label, name in (
         ("recall", "mean_recall_at_packet"),
         ("precision", "mean_precision_at_packet"),
@@ -84,17 +77,17 @@ def print_suite(record: dict[str, Any], matrix: dict[str, dict[str, int]]) -> No
     ):
         mean, denominator = summary[name], summary[f"{name}_denominator"]
         shown = "—" if mean is None else f"{mean:.6f}"
-        console.print(f"mean {label:<9} {shown} over {_counted(denominator, 'task')}")
+        say(f"mean {label:<9} {shown} over {_counted(denominator, 'task')}")
     p50, p95 = summary["p50_wall_ms"], summary["p95_wall_ms"]
     measured = summary["task_count"] - summary["latency_unmeasured_count"]
     times = "no wall time measured" if p50 is None else f"p50 {p50} ms, p95 {p95} ms"
-    console.print(
-        f"latency {times}; {summary['latency_unmeasured_count']} unmeasured, "
-        f"{measured} measured or cut off"
+    say(
+        f"latency {times}; {summary['latency_unmeasured_count']} with no time, "
+        f"{measured} measured or timed out"
     )
     if summary["first_contact_unknown_count"]:
         unknown = _counted(summary["first_contact_unknown_count"], "result")
-        console.print(f"first command unknown in {unknown}")
+        say(f"first command unknown in {unknown}")
 
 
 def _share_lines(summary: dict[str, Any]) -> Iterator[str]:
@@ -155,7 +148,7 @@ def print_twins(results: Iterable[Missed]) -> None:
     if count:
         title = f"near twins of missing ids: {count} (ids are compared literally)"
         headings = ("task", "missing", "selected", "they differ by")
-        _print_queue(_console(), title, headings, shown, count)
+        _print_queue(title, headings, shown, count)
 
 
 def print_measure(one: dict[str, Any]) -> None:
@@ -165,7 +158,7 @@ def print_measure(one: dict[str, Any]) -> None:
     if one["missing_packets"]:
         parts.append(f"{one['missing_packets']} without packet, scored 0")
     told = "".join(f"; {part}" for part in parts)
-    _console().print(f"{one['name']:<14} {mean} over {_counted(one['tasks'], 'task')}{told}")
+    say(f"{one['name']:<14} {mean} over {_counted(one['tasks'], 'task')}{told}")
 
 
 def debts_from(path: Path) -> Iterator[dict[str, Any]]:
@@ -190,10 +183,8 @@ def print_debts(debts: Iterable[dict[str, Any]]) -> None:
             latency.append((_overrun_ms(debt), -latency_count, debt))
             if len(latency) > 64:
                 latency = heapq.nlargest(_QUEUE_TOP, latency)
-    console = _console()
     _print_queue(
-        console,
-        f"sufficiency debts: {sufficiency_count}",
+        f"to repair: sufficiency debts: {sufficiency_count}",
         ("task", "repair", "missing ids", "forbidden text"),
         [
             (
@@ -207,13 +198,12 @@ def print_debts(debts: Iterable[dict[str, Any]]) -> None:
         sufficiency_count,
     )
     _print_queue(
-        console,
-        f"latency debts: {latency_count}",
+        f"to repair: latency debts: {latency_count}",
         ("task", "status", "wall ms", "budget ms"),
         [
             (
                 debt["debt_id"].partition(":")[2],
-                debt["latency_status"],
+                LATENCY_WORDS[debt["latency_status"]],
                 "—" if debt["wall_ms"] is None else str(debt["wall_ms"]),
                 str(debt["latency_budget_ms"]),
             )
@@ -229,62 +219,120 @@ def _overrun_ms(debt: dict[str, Any]) -> float:
 
 
 def _print_queue(
-    console: Console,
-    title: str,
-    headings: tuple[str, ...],
-    rows: list[tuple[str, ...]],
-    count: int,
+    title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]], count: int
 ) -> None:
-    console.print()
-    if not rows:
-        console.print(title)
-        return
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(
-            heading, justify="right" if heading.endswith("ms") else "left", overflow="fold"
+    say("")
+    say(title)
+    if rows:
+        print_rows(
+            headings,
+            [tuple(map(_safe, row)) for row in rows],
+            is_number=[heading.endswith("ms") for heading in headings],
         )
-    for row in rows:
-        table.add_row(*(_safe(cell) for cell in row))
-    console.print(table)
     if count > len(rows):
-        console.print(f"  … and {count - len(rows)} more")
+        say(f"… and {count - len(rows)} more", indent=2)
+
+
+class Contact(msgspec.Struct, frozen=True):
+    """What is needed of a result to count it by the program that came first."""
+
+    expected_artifacts: list[msgspec.Raw]
+    first_contact_command: str | None
+    forbidden_first_route_hits: list[msgspec.Raw]
+    forbidden_status: str
+    scent_status: str
+    sufficiency_failure_kind: str | None
+    wall_ms: float | None
+
+
+def contacts_in(path: Path) -> Iterator[Contact]:
+    """Read from a bundle's results what came first."""
+    decode = msgspec.json.Decoder(Contact).decode
+    with path.open("rb") as file:
+        for line in file:
+            yield decode(line)
+
+
+def contacts_of(results: Iterable[dict[str, Any]]) -> Iterator[Contact]:
+    """Take from results in memory what came first."""
+    encode = msgspec.json.encode
+    decode = msgspec.json.Decoder(Contact).decode
+    return (decode(encode(result)) for result in results)
+
+
+def print_contacts(contacts: Iterable[Contact]) -> None:
+    """Print the programs and tools that came first most often, and what came of them."""
+    tally = ContactTally()
+    for one in contacts:
+        examined = one.expected_artifacts or not (
+            one.scent_status == one.forbidden_status == "unscored"
+        )
+        failed = one.sufficiency_failure_kind is not None
+        tally.add(
+            first_contact(one.first_contact_command),
+            could_fail=bool(examined) or failed,
+            is_sufficient=not failed,
+            has_hit=bool(one.forbidden_first_route_hits),
+            wall_ms=one.wall_ms,
+        )
+    rows = tally.rows()
+    if not any(row.program for row in rows):
+        return
+    say("")
+    say("first contacts, by program or tool")
+    print_rows(
+        ("program", "came first", "sufficient", "p50 ms", "forbidden"),
+        [_contact_cells(row) for row in rows[:_QUEUE_TOP]],
+        is_number=(False, True, True, True, True),
+    )
+    if len(rows) > _QUEUE_TOP:
+        say(f"… and {len(rows) - _QUEUE_TOP} more", indent=2)
+
+
+def _contact_cells(row: ContactRow) -> tuple[str, ...]:
+    share = row.sufficient_share
+    passes = "—" if share is None else f"{round(share * row.could_fail)} of {row.could_fail}"
+    return (
+        _safe(row.program) if row.program else "(unknown)",
+        str(row.task_count),
+        passes,
+        "—" if row.p50_wall_ms is None else f"{row.p50_wall_ms:g}",
+        str(row.hit_count) if row.hit_count else "·",
+    )
 
 
 def print_cases(result: dict[str, Any]) -> None:
     """Print each case with its verdict and every check that failed."""
-    console = _console()
     for case in result["cases"]:
         met = case["expectation_met"]
-        console.print(Text.assemble("met    " if met else "UNMET  ", _safe(case["case_id"])))
+        say(f"{'met    ' if met else 'UNMET  '}{_safe(case['case_id'])}")
         if met:
-            _print_case_axes(console, case["result"])
+            _print_case_axes(case["result"])
         summary = case["result"]["summary"]
         if summary["vacuous_count"]:
-            console.print(
-                f"         vacuous {summary['vacuous_count']} of "
-                f"{_counted(summary['task_count'], 'result')}: nothing was expected of them"
+            say(
+                f"vacuous {summary['vacuous_count']} of "
+                f"{_counted(summary['task_count'], 'result')}: nothing was expected of them",
+                indent=9,
             )
         for line in _failed_lines(case):
-            console.print(Text("         ").append_text(_safe(line, 200)))
+            say(_safe(line, 200), indent=9)
     verdict = f"{result['passed_case_count']} of {result['case_count']} cases met"
-    console.print(f"{verdict}: {result['status']}")
+    say(f"{verdict}: {result['status']}")
     if result["cases"]:
         print_limits()
 
 
-def _print_case_axes(console: Console, suite: dict[str, Any]) -> None:
+def _print_case_axes(suite: dict[str, Any]) -> None:
     for task in suite["task_results"]:
         kind = task["sufficiency_failure_kind"]
         wall = "—" if task["wall_ms"] is None else f"{task['wall_ms']}"
-        console.print(
-            Text("       ")
-            .append_text(_safe(task["task_id"], 40))
-            .append(
-                f": sufficiency {task['sufficiency_status']}"
-                f"{f' ({kind})' if kind else ''}, latency {task['latency_status']}"
-                f" ({wall} of {task['latency_budget_ms']} ms)"
-            )
+        say(
+            f"{_safe(task['task_id'], 40)}"
+            f": sufficiency {task['sufficiency_status']}"
+            f"{f' ({kind})' if kind else ''}, {LATENCY_WORDS[task['latency_status']]}"
+            f" ({wall} of {task['latency_budget_ms']} ms)",
+            indent=7,
         )
 
 
@@ -311,9 +359,8 @@ def _failed_lines(case: dict[str, Any]) -> Iterator[str]:
 
 def print_limits() -> None:
     """Print what the numbers don't mean, on one line; files carry the long form."""
-    console = _console()
-    console.print()
-    console.print(Text(f"limits: {LIMITS_LINE}", style="dim"))
+    say("")
+    say(Text(f"limits: {LIMITS_LINE}", style="dim"))
 
 
 def print_set_aside(record: dict[str, Any]) -> None:
@@ -321,19 +368,17 @@ def print_set_aside(record: dict[str, Any]) -> None:
     ignored_count, draft_count = record["ignored_packet_count"], record["draft_task_count"]
     if ignored_count:
         without = _counted(ignored_count, "packet")
-        _console().print(f"set aside: {without} without task (--ignore-unknown)")
+        say(f"set aside: {without} without task (--ignore-unknown)")
     if draft_count:
         packets = _counted(record["draft_packet_count"], "packet")
-        _console().print(
-            f"set aside: {_counted(draft_count, 'unfilled draft')} among the tasks, with {packets}"
-        )
+        say(f"set aside: {_counted(draft_count, 'unfilled draft')} among the tasks, with {packets}")
 
 
 def print_origins(counts: Counter[str]) -> None:
     """Say which expectations no person wrote down: a score can't be better than they are."""
     for origin, count in counts.most_common(_QUEUE_TOP):
         shown = harmless(clip(origin, 40))
-        _console().print(Text(f"expected_from {shown}: {_counted(count, 'task')}; not by a person"))
+        say(f"expected_from {shown}: {_counted(count, 'task')}; not by a person")
 
 
 def print_unknown_keys(counts: Counter[str]) -> None:
@@ -342,10 +387,11 @@ def print_unknown_keys(counts: Counter[str]) -> None:
         shown = [f"{harmless(clip(key, 40))} ({n})" for key, n in counts.most_common(_QUEUE_TOP)]
         rest = len(counts) - len(shown)
         more = f" and {rest} more" if rest else ""
-        _console().print(Text(f"task keys passed over: {', '.join(shown)}{more}", style="dim"))
+        say(Text(f"task keys passed over: {', '.join(shown)}{more}", style="dim"))
 
 
 def print_written(out: Path | None) -> None:
     """Say where the bundle is."""
     if out is not None:
-        _console().print(f"written: {escape(harmless(str(out)))}", markup=True)
+        # One whole line: a path is for copying.
+        console().print(Text(f"written: {harmless(str(out))}"))

@@ -192,8 +192,10 @@ def _run(args: argparse.Namespace) -> int:
     )
     with count_progress("running trials") as progress:
         report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
+    from wayproof.cli.terminal import say
+
     for line in run_lines(report):
-        print(line)
+        say(line, breaks_words=False)
     if report.agent_log is not None:
         print(f"what agents left to read: {report.agent_log}")
     return 0 if _bench_holds(report.summary) else 1
@@ -309,9 +311,17 @@ def _listed(seeds: Iterable[int]) -> str:
 
 
 def _table(summary: "Summary") -> Iterator[str]:
+    from wayproof.cli.terminal import fits
     from wayproof.recovery.display import summary_table
 
     rows = summary_table(summary)
+    if not fits(rows):
+        for row in rows[1:]:
+            yield row[0]
+            yield from (
+                f"  {name}: {cell}" for name, cell in zip(rows[0][1:], row[1:], strict=True)
+            )
+        return
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -512,6 +522,7 @@ def _recipe(args: argparse.Namespace) -> "Recipe":
 
 
 def _from_inspect(args: argparse.Namespace) -> int:
+    from wayproof.cli.terminal import say
     from wayproof.llm.log import bundle_of_log
 
     made = bundle_of_log(
@@ -519,7 +530,7 @@ def _from_inspect(args: argparse.Namespace) -> int:
     )
     print(harmless(f"the model {made.model} is called {made.policy} in the records"))
     for line in run_lines(made.report):
-        print(line)
+        say(line, breaks_words=False)
     if made.report.agent_log is not None:
         print(f"what agents left to read: {made.report.agent_log}")
     return 0

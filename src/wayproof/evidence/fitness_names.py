@@ -15,6 +15,7 @@ __all__ = [
     "FIRST_SUITE_SCHEMA_VERSION",
     "LATENCY_STATUSES",
     "LATENCY_STATUS_NAMES",
+    "LATENCY_WORDS",
     "LIMITS",
     "LIMITS_LINE",
     "PART_KIND",
@@ -122,21 +123,25 @@ FAILURE_KINDS: Final[tuple[str, ...]] = tuple(rung.failure_kind for rung in RUNG
 
 
 class StatusMeaning(NamedTuple):
-    """A latency status, what it means, and whether it makes a latency debt."""
+    """A latency status, what it means, whether it makes a latency debt, and what people read."""
 
     status: LatencyStatus
     meaning: str
+    word: str
     is_debt: bool
 
 
 LATENCY_STATUSES: Final[tuple[StatusMeaning, ...]] = (
-    StatusMeaning("pass", "Wall time is within the budget.", is_debt=False),
-    StatusMeaning("fail", "Wall time is over the budget.", is_debt=True),
-    StatusMeaning("timeout", "The route was cut off, whatever its wall time.", is_debt=True),
+    StatusMeaning("pass", "Wall time is within the budget.", "in time", is_debt=False),
+    StatusMeaning("fail", "Wall time is over the budget.", "late", is_debt=True),
+    StatusMeaning(
+        "timeout", "The route was cut off, whatever its wall time.", "timed out", is_debt=True
+    ),
     StatusMeaning(
         "unmeasured",
         "Nobody recorded a wall time. It makes no debt, stands outside pass and fail counts and "
         "percentiles, and is counted: unmeasured time never passes for fast.",
+        "no time",
         is_debt=False,
     ),
 )
@@ -144,6 +149,9 @@ LATENCY_STATUS_NAMES: Final[tuple[LatencyStatus, ...]] = tuple(
     row.status for row in LATENCY_STATUSES
 )
 """In the order of the matrix's columns."""
+
+LATENCY_WORDS: Final[dict[str, str]] = {row.status: row.word for row in LATENCY_STATUSES}
+"""What pages and terminal call each status."""
 
 LIMITS: Final[tuple[str, ...]] = (
     "An evaluator of captured packets, not a live route run: nothing was called or generated.",

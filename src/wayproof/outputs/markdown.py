@@ -242,8 +242,8 @@ def scored_markdown(
         if row["sufficiency_failure_kind"] is not None
     ]
     latency = (
-        f"Latency: {summary['latency_pass_count']} in time, {summary['latency_fail_count']} not, "
-        f"{summary['latency_unmeasured_count']} unmeasured."
+        f"Latency: {summary['latency_pass_count']} in time, {summary['latency_fail_count']} late "
+        f"or timed out, {summary['latency_unmeasured_count']} with no time."
     )
     return _joined(
         [

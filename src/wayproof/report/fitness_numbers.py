@@ -14,6 +14,7 @@ from wayproof.evidence.fitness_names import (
     LATENCY_STATUS_NAMES,
     SUFFICIENT,
 )
+from wayproof.first_contacts import ContactRow, ContactTally
 from wayproof.report.first_rows import FIRST_ROWS, FirstRows
 from wayproof.report.task_columns import TaskColumns
 from wayproof.stats.intervals import nearest_rank
@@ -154,28 +155,6 @@ class RatioBin(NamedTuple):
     above: float | None
     up_to: float | None
     task_count: int
-
-
-class ContactRow(NamedTuple):
-    """How often a program or tool came first, and what came of it.
-
-    Attributes
-    ----------
-    code
-        Its place among the columns' programs.
-    program
-        Empty where the first command is unknown.
-    hit_count
-        Results whose first command held a forbidden text.
-    """
-
-    code: int
-    program: str
-    task_count: int
-    could_fail: int
-    sufficient_share: float | None
-    p50_wall_ms: float | None
-    hit_count: int
 
 
 class FamilyCell(NamedTuple):
@@ -392,20 +371,16 @@ def _shares(summary: _Summary, columns: TaskColumns | None) -> Shares:
 class _Counts:
     """Results, those that could fail, and the sufficient ones among these."""
 
-    __slots__ = ("could_fail", "hits", "passes", "results", "walls_ms")
+    __slots__ = ("could_fail", "passes", "results")
 
     def __init__(self) -> None:
-        self.results = self.could_fail = self.passes = self.hits = 0
-        self.walls_ms: list[float] = []
+        self.results = self.could_fail = self.passes = 0
 
     def add(self, columns: TaskColumns, index: int) -> None:
         self.results += 1
         if not columns.vacuous[index]:
             self.could_fail += 1
             self.passes += columns.kind[index] == 0
-        self.hits += columns.hit_count[index] > 0
-        if columns.wall_ms[index] >= 0:
-            self.walls_ms.append(columns.wall_ms[index])
 
     @property
     def share(self) -> float | None:
@@ -413,22 +388,18 @@ class _Counts:
 
 
 def _first_contacts(columns: TaskColumns) -> list[ContactRow]:
-    counts = [_Counts() for _ in columns.programs]
+    programs = list(columns.programs)
+    tally = ContactTally()
     for index, code in enumerate(columns.program):
-        counts[code].add(columns, index)
-    rows = [
-        ContactRow(
-            code=code,
-            program=program,
-            task_count=counts[code].results,
-            could_fail=counts[code].could_fail,
-            sufficient_share=counts[code].share,
-            p50_wall_ms=_percentile(sorted(counts[code].walls_ms), 50),
-            hit_count=counts[code].hits,
+        wall_ms = columns.wall_ms[index]
+        tally.add(
+            programs[code],
+            could_fail=not columns.vacuous[index],
+            is_sufficient=columns.kind[index] == 0,
+            has_hit=columns.hit_count[index] > 0,
+            wall_ms=None if wall_ms < 0 else wall_ms,
         )
-        for program, code in columns.programs.items()
-    ]
-    return sorted(rows, key=lambda row: (-row.task_count, row.program))
+    return tally.rows()
 
 
 _GRID_FAMILIES: Final = 40

@@ -9,7 +9,7 @@ import msgspec
 from wayproof.bundles.reader import LineFile, decoded_lines
 from wayproof.errors import IntegrityError
 from wayproof.evidence.fitness_names import FAILURE_KINDS, LATENCY_STATUS_NAMES, LATENCY_STATUSES
-from wayproof.report.first_contact import first_contact
+from wayproof.first_contacts import first_contact
 from wayproof.text import clip
 
 __all__ = ["TaskColumns", "task_columns"]
