@@ -358,3 +358,28 @@ def test_the_original_is_kept_and_not_its_resumed_copy(
         (packet,) = packets_of(*files)
         assert packet["source"]["file"] == str(old)
         assert packet["source"]["session_id"] == "old"
+
+
+@pytest.mark.parametrize(
+    "odd", [7, True, [{"type": "text", "text": "x"}], "text", None, {"filenames": "a.py"},
+            {"durationMs": "5"}, {"file": "a.py"}]
+)  # fmt: skip
+def test_a_result_of_no_known_shape_spoils_nothing(write_log: WriteLog, odd: object) -> None:
+    """The line is read without it, and nothing is said to be wrong with the log."""
+    result = claude_result(2, 1, "text") | {"toolUseResult": odd}
+    log = write_log(
+        claude_line("user", "look", 0), claude_call(1, "Read", {"file_path": "/repo/a.py"}), result
+    )
+    packet = packet_of(log)
+    assert packet["selected_artifacts"] == ["a.py"]
+    assert packet["cut_reason"] == "end_of_log"
+    assert packet["source"]["lines"]["cut"] == 3
+
+
+def test_a_line_that_is_wrong_elsewhere_is_named(write_log: WriteLog) -> None:
+    """The second look at a line is for results only."""
+    problems = Problems()
+    wrong = claude_result(2, 1, "text") | {"uuid": 5, "toolUseResult": 7}
+    (packet,) = packets_of(write_log(claude_line("user", "look", 0), wrong), problems=problems)
+    assert packet["source"]["lines"]["cut"] == 1
+    assert [one.line for one in problems.named] == [2]

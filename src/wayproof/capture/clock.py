@@ -5,6 +5,7 @@ from typing import Any
 
 __all__ = ["at_ms"]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST_MS = 946_684_800_000  # 2000-01-01: smaller numbers are seconds
 
 
@@ -27,8 +28,11 @@ def at_ms(value: Any) -> float | None:
 
 def _from_text(text: str) -> float | None:
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text)
     except ValueError:
+        stripped = text.strip()
+        if stripped != text:
+            return _from_text(stripped)
         try:
             return at_ms(float(text))
         except ValueError:
@@ -36,6 +40,7 @@ def _from_text(text: str) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     try:
-        return round(moment.timestamp() * 1000, 3)
-    except (OverflowError, ValueError):
+        since = moment - _EPOCH
+    except OverflowError:
         return None
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds / 1000

@@ -121,7 +121,7 @@ class Source:
         """
         with self.open() as file:
             for number, line in enumerate(raw_lines(file, MAX_LOG_LINE_BYTES), 1):
-                if is_too_long(line, MAX_LOG_LINE_BYTES):
+                if len(line) > MAX_LOG_LINE_BYTES and is_too_long(line, MAX_LOG_LINE_BYTES):
                     self.bad(number, f"line is longer than {MAX_LOG_LINE_BYTES >> 20} MiB; skipped")
                     if not line.endswith(b"\n"):
                         _skip_line(file)
@@ -130,15 +130,23 @@ class Source:
                     yield number, line
 
     def records(
-        self, decoder: "msgspec.json.Decoder[_T]", *, expected: str = "an object"
+        self,
+        decoder: "msgspec.json.Decoder[_T]",
+        *,
+        expected: str = "an object",
+        otherwise: "msgspec.json.Decoder[_T] | None" = None,
     ) -> Iterator[tuple[int, _T]]:
-        """Yield (line number, record) for each line, mending what can be mended."""
+        """Yield (line number, record) for each line, mending what can be mended.
+
+        ``otherwise`` decodes what ``decoder`` finds to have a member of another type.
+        """
         decode = decoder.decode
+        careful = decode if otherwise is None else _either(decode, otherwise.decode)
         for number, line in self.lines():
             try:
                 record = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                yield from self._mended(number, line, decode, error, expected)
+                yield from self._mended(number, line, careful, error, expected)
                 continue
             # Members that are decoded later, or never, have not been looked into.
             if not line.isascii() and not _is_utf8(line):
@@ -154,7 +162,10 @@ class Source:
         expected: str,
     ) -> Iterator[tuple[int, _T]]:
         if isinstance(error, msgspec.ValidationError):
-            self.bad(number, _not_expected(line, error, expected))
+            try:
+                yield number, decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as again:
+                self.bad(number, _not_expected(line, again, expected))
             return
         documents, complete, what = clean_json(line)
         broken = 0
@@ -204,6 +215,16 @@ class Source:
         else:
             self.bad(1, f"not quite JSON ({what}); mended and read", mended=True)
         return document
+
+
+def _either(first: Callable[[bytes], _T], second: Callable[[bytes], _T]) -> Callable[[bytes], _T]:
+    def decode(data: bytes) -> _T:
+        try:
+            return first(data)
+        except msgspec.ValidationError:
+            return second(data)
+
+    return decode
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -1,7 +1,7 @@
 """The sessions of a log as its adapter sees them: facts to fill in, and where events go."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -57,10 +57,11 @@ class Session:
         sinks = self._of_thread.get(thread, self._sinks)
         if not sinks:
             return
-        if isinstance(event, Call):
-            if self._repeats(event):
+        kind = type(event)
+        if kind is Call:
+            if self._repeats(cast("Call", event)):
                 return
-        elif isinstance(event, Prompt) and thread not in self._prompted:
+        elif kind is Prompt and thread not in self._prompted:
             self._prompted.add(thread)
             self._calls.pop(thread, None)  # what came before the first prompt doesn't count
         for sink in sinks:

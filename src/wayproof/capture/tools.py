@@ -198,6 +198,7 @@ def _on_files(server: str) -> bool:
 
 _MAX_KNOWN = 10_000
 _known: dict[str, _Name] = {}
+_settled: dict[str, Tool] = {}
 
 
 _REMOTE = re.compile(
@@ -208,11 +209,16 @@ _REMOTE = re.compile(
 
 def tool_of(name: str, arguments: Mapping[str, Any] | str | None = None) -> Tool:
     """Return what the tool ``name``, called with ``arguments``, is for."""
+    settled = _settled.get(name)
+    if settled is not None:
+        return settled
     parsed = _known.get(name)
     if parsed is None:
         parsed = _parsed(name)
         if len(_known) < _MAX_KNOWN:
             _known[name] = parsed
+            if not parsed.remote and parsed.bare not in _EDITORS:  # whatever its input is
+                _settled[name] = Tool(parsed.bare, _purpose(parsed, None))
     return Tool(parsed.bare, _purpose(parsed, arguments))
 
 
@@ -231,7 +237,7 @@ def delegates(name: str) -> bool:
 
 def _purpose(name: _Name, arguments: Mapping[str, Any] | str | None) -> Purpose:
     if name.bare in _EDITORS and name.files:
-        verb = arguments.get("command") if isinstance(arguments, Mapping) else None
+        verb = arguments.get("command") if isinstance(arguments, (dict, Mapping)) else None
         if not isinstance(verb, str):
             return "other"
         return "read" if verb in _VIEWING else "mutation"
@@ -247,7 +253,7 @@ def _purpose(name: _Name, arguments: Mapping[str, Any] | str | None) -> Purpose:
 
 
 def _names_a_path(arguments: Mapping[str, Any] | str | None) -> bool:
-    return isinstance(arguments, Mapping) and any(
+    return isinstance(arguments, (dict, Mapping)) and any(
         isinstance(arguments.get(key), str) for key in _PATH_KEYS
     )
 
@@ -256,7 +262,7 @@ def command_of(arguments: Mapping[str, Any] | str | None) -> str | list[Any] | N
     """Return the shell command in a shell tool's input, or None where it isn't logged."""
     if isinstance(arguments, str):
         return arguments or None
-    if isinstance(arguments, Mapping):
+    if isinstance(arguments, (dict, Mapping)):
         for key in _COMMAND_KEYS:
             value = arguments.get(key)
             if isinstance(value, (str, list)) and value:
@@ -266,7 +272,7 @@ def command_of(arguments: Mapping[str, Any] | str | None) -> str | list[Any] | N
 
 def folder_of(arguments: Mapping[str, Any] | str | None) -> str | None:
     """Return the working directory that a shell call asks for, or None."""
-    if isinstance(arguments, Mapping):
+    if isinstance(arguments, (dict, Mapping)):
         for key in _FOLDER_KEYS:
             value = arguments.get(key)
             if isinstance(value, str) and value:
@@ -292,7 +298,7 @@ def tool_writes(tool: Tool, arguments: Mapping[str, Any] | str | None) -> Iterat
     if tool.name in _PATCHES:
         yield from _patch_texts(arguments)
         return
-    if not isinstance(arguments, Mapping):
+    if not isinstance(arguments, (dict, Mapping)):
         return
     changes = arguments.get("changes")
     if isinstance(changes, (Mapping, list)):
@@ -314,7 +320,7 @@ def tool_writes(tool: Tool, arguments: Mapping[str, Any] | str | None) -> Iterat
 def _patch_texts(arguments: Mapping[str, Any] | str | None) -> Iterator[tuple[str, str]]:
     if isinstance(arguments, str):
         yield "patch", arguments
-    elif isinstance(arguments, Mapping):
+    elif isinstance(arguments, (dict, Mapping)):
         for value in arguments.values():
             if isinstance(value, str) and "\n" in value:
                 yield "patch", value
@@ -339,7 +345,7 @@ def _changed(changes: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]
 
 def folder_asked(arguments: Mapping[str, Any] | str | None) -> str | None:
     """Return the folder that a listing tool was asked about, or None."""
-    if isinstance(arguments, Mapping):
+    if isinstance(arguments, (dict, Mapping)):
         for key in _ASKED_KEYS:
             value = arguments.get(key)
             if isinstance(value, str) and value:
@@ -382,7 +388,7 @@ def named_files(arguments: Mapping[str, Any] | str | None) -> Iterator[Named]:
         if text and "\n" not in text and not text.startswith("{"):
             yield Named("read", text)
         return
-    if not isinstance(arguments, Mapping):
+    if not isinstance(arguments, (dict, Mapping)):
         return
     lines = _lines(arguments)
     for key in _PATH_KEYS:

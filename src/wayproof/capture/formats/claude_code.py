@@ -20,7 +20,6 @@ from wayproof.capture.adapter import (
     Format,
     Head,
     decoded,
-    first_byte,
     word,
 )
 from wayproof.capture.clock import at_ms
@@ -116,6 +115,24 @@ class _Kept(msgspec.Struct, frozen=True):
     at_ms: float | None
 
 
+class _File(msgspec.Struct):
+    filePath: str | None = None
+    startLine: int | None = None
+    numLines: int | None = None
+    totalLines: int | None = None
+
+
+class _ToolUseResult(msgspec.Struct):
+    filenames: list[str] | None = None
+    durationMs: float | None = None
+    durationSeconds: float | None = None
+    file: _File | None = None
+    mode: str | None = None
+    interrupted: bool | None = None
+    agentId: str | None = None
+    runId: str | None = None
+
+
 class _Line(msgspec.Struct):
     type: str | None = None
     subtype: str | None = None
@@ -136,34 +153,28 @@ class _Line(msgspec.Struct):
     claude_code_version: str | None = None
     timestamp: str | int | float | None = None
     message: _Message | None = None
-    toolUseResult: Raw = ABSENT
-    tool_use_result: Raw = ABSENT
+    toolUseResult: _ToolUseResult | str | list[Raw] | None = None
+    tool_use_result: _ToolUseResult | str | list[Raw] | None = None
     is_error: bool | None = None
     result: Raw = ABSENT
 
 
-class _File(msgspec.Struct):
-    filePath: str | None = None
-    startLine: int | None = None
-    numLines: int | None = None
-    totalLines: int | None = None
+class _LooseLine(_Line):
+    """A line whose tool has a result of a shape that isn't known."""
+
+    toolUseResult: Raw = ABSENT  # type: ignore[assignment]
+    tool_use_result: Raw = ABSENT  # type: ignore[assignment]
 
 
-class _ToolUseResult(msgspec.Struct):
-    filenames: list[str] | None = None
-    durationMs: float | None = None
-    durationSeconds: float | None = None
-    file: _File | None = None
-    mode: str | None = None
-    interrupted: bool | None = None
-    agentId: str | None = None
-    runId: str | None = None
-
-
+# A result is decoded with its line: looking at it a second time takes longer than all of it.
 _line = msgspec.json.Decoder(_Line)
+_loose_line: "msgspec.json.Decoder[_Line]" = msgspec.json.Decoder(_LooseLine)
 _any = msgspec.json.Decoder()
-_tool_use_result = msgspec.json.Decoder(_ToolUseResult)
 _usage_record = msgspec.json.Decoder(_Usage)
+
+
+def _records(source: Source) -> Iterator[tuple[int, _Line]]:
+    return source.records(_line, otherwise=_loose_line)
 
 
 def claims(head: Head) -> bool:
@@ -187,7 +198,7 @@ def claims(head: Head) -> bool:
 def read(source: Source, sessions: Sessions) -> None:
     """Hand over the sessions of one file, its sub-agents' files included."""
     reader = _Reader(source, sessions)
-    for number, line in as_lines(source).records(_line):
+    for number, line in _records(as_lines(source)):
         reader.take(number, line)
     if reader.rewound:
         reader = _live_again(source, sessions, reader)
@@ -201,18 +212,18 @@ def _live_again(source: Source, sessions: Sessions, reader: "_Reader") -> "_Read
     live = live_lines(_links(quiet))
     reader.forget()
     again = _Reader(source, sessions, live=live)
-    for number, line in quiet.records(_line):
+    for number, line in _records(quiet):
         again.take(number, line)
     return again
 
 
 def record_ids(source: Source) -> set[int]:
     """Return what tells the records of a log apart, to find those that another one repeats."""
-    return {hash(line.uuid) for _, line in source.records(_line) if line.uuid is not None}
+    return {hash(line.uuid) for _, line in _records(source) if line.uuid is not None}
 
 
 def _links(source: Source) -> Iterator[Link]:
-    for _, line in source.records(_line):
+    for _, line in _records(source):
         if line.uuid is None:
             continue
         content = line.message.content if line.message is not None else UNSET
@@ -247,6 +258,7 @@ class _Reader:
         self._live = live
         self._source = source
         self._sessions = sessions
+        self._selective = live is not None or bool(sessions.known)
         self._open: dict[str, Session] = {}
         self._memories: dict[str, _Memory] = {}
         self._alone: str | None = None
@@ -266,48 +278,33 @@ class _Reader:
 
     def take(self, number: int, line: _Line) -> None:
         """Take one line."""
-        if line.type is None:
-            self._source.bad(number, "an object without a type")
-            return
         if line.type not in _PROMPTING:
-            if line.type in {"system", "result"}:
-                self._about_session(number, line)
+            self._beside(number, line)
             return
-        if line.message is None or line.message.content is UNSET:
+        message = line.message
+        if message is None or message.content is UNSET:
             self._source.bad(number, "a message without content")
             return
-        if self._is_elsewhere(line):
+        if (self._selective or line.forkedFrom is not ABSENT) and self._is_elsewhere(line):
             return
         session = self._session(line)
         memory = self._memories[session.info.key]
         aside = line.isSidechain or line.parent_tool_use_id is not None
         thread = self._thread_of(session, memory, line) if aside else MAIN_THREAD
-        if not aside:
-            self._watch(memory, line, line.message)
+        if not aside and self._live is None:
+            _watch(memory, line, message)
         if not session.listens(thread):
             memory.last_uuid = line.uuid or memory.last_uuid
             return
         if _is_copy(memory, line.uuid):
             return
-        _describe(session, line)
+        if session.info.cwd is None or session.info.agent_version is None:
+            _describe(session, line)
         events = memory.events.get(thread)
         if events is None:
             events = _Events(session, memory.delegations, thread)
             memory.events[thread] = events
         events.take(number, line)
-
-    def _watch(self, memory: _Memory, line: _Line, message: _Message) -> None:
-        """Look whether a line of the main thread goes on from the one before."""
-        if self._live is None:
-            turn = line.type == "assistant" or not _only_results(message)
-            memory.branch.take(
-                line.uuid,
-                line.parentUuid,
-                message.id,
-                turn=turn,
-                fresh=_is_fresh(line, message),
-                known=memory.seen,
-            )
 
     def _is_elsewhere(self, line: _Line) -> bool:
         """Whether a line was read with another session, or lies on an abandoned branch."""
@@ -376,8 +373,12 @@ class _Reader:
         memory.delegations.began(spawn)
         session.feed(spawn)
 
-    def _about_session(self, number: int, line: _Line) -> None:
-        """``system`` and ``result`` lines of a stream."""
+    def _beside(self, number: int, line: _Line) -> None:
+        """Take a line that is no message: ``system`` and ``result`` lines of a stream count."""
+        if line.type is None:
+            self._source.bad(number, "an object without a type")
+        if line.type not in {"system", "result"}:
+            return
         if line.session_id is None and line.sessionId not in self._open:
             return
         if line.type == "system" and line.subtype != "init":
@@ -443,7 +444,7 @@ class _Reader:
         begun = False
         delegations = self._memories[session.info.key].delegations
         events = _Events(session, delegations, name)
-        for number, line in child.records(_line):
+        for number, line in _records(child):
             if line.type not in _PROMPTING or line.message is None:
                 continue
             if line.message.content is UNSET:
@@ -462,9 +463,22 @@ class _Reader:
         events.end()
 
 
+def _watch(memory: _Memory, line: _Line, message: _Message) -> None:
+    """Look whether a line of the main thread goes on from the one before."""
+    turn = line.type == "assistant" or not _only_results(message)
+    memory.branch.take(
+        line.uuid,
+        line.parentUuid,
+        message.id,
+        turn=turn,
+        fresh=turn and line.parentUuid is None and _is_fresh(line, message),
+        known=memory.seen,
+    )
+
+
 def _is_forked(line: _Line) -> bool:
     """Whether a fork's line is a copy of another session's, by its own word."""
-    origin = decoded(line.forkedFrom) if bytes(line.forkedFrom) else None
+    origin = decoded(line.forkedFrom)
     named = origin.get("sessionId") if isinstance(origin, dict) else None
     return isinstance(named, str) and named != line.sessionId
 
@@ -484,7 +498,11 @@ def _is_copy(memory: _Memory, uuid: str | None) -> bool:
 def _only_results(message: _Message) -> bool:
     """Whether a user's message holds nothing but results of calls."""
     content = message.content
-    return isinstance(content, list) and any(block.tool_use_id for block in content)
+    if isinstance(content, list):
+        for block in content:
+            if block.tool_use_id:
+                return True
+    return False
 
 
 def _is_fresh(line: _Line, message: _Message) -> bool:
@@ -627,7 +645,7 @@ class _Events:
             result = self._result(number, block, structured, time_ms, child)
             self._delegations.ended(result)
             self._session.feed(result)
-        said = _said(blocks)
+        said = _said(blocks) if len(results) < len(blocks) else ""
         if said:
             self._prompt(number, line, said, time_ms)
 
@@ -736,13 +754,10 @@ def _usage(kept: _Kept, thread: str) -> Usage | None:
 
 
 def _structured(line: _Line) -> _ToolUseResult | None:
-    raw = line.toolUseResult if first_byte(line.toolUseResult) else line.tool_use_result
-    if first_byte(raw) != b"{":
-        return None
-    try:
-        return _tool_use_result.decode(raw)
-    except BAD_JSON:
-        return None
+    for found in (line.toolUseResult, line.tool_use_result):
+        if isinstance(found, _ToolUseResult):
+            return found
+    return None
 
 
 def _outcome(block: _Block, structured: _ToolUseResult | None) -> Outcome:

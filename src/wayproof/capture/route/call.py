@@ -64,8 +64,10 @@ def read_call(
     """
     tool = tool_of(event.tool, event.arguments)
     folders: tuple[str | None, ...] = (cwd, event.cwd)
+    asked: str | None = None
     if tool.purpose == "shell":
-        folders = (*folders, folder_of(event.arguments))
+        asked = folder_of(event.arguments)
+        folders = (cwd, event.cwd, asked)
     step = Step(
         call_id=event.call_id,
         tool=event.tool,
@@ -76,13 +78,13 @@ def read_call(
         number=number,
         at_ms=event.at_ms,
     )
-    if tool.purpose == "delegate" and isinstance(event.arguments, Mapping):
+    if tool.purpose == "delegate" and isinstance(event.arguments, (dict, Mapping)):
         step.asked = _asked(event.arguments)
     reading: Reading | None = None
     if event.opaque:
         step.reason, step.raw = "code_mode", clip(_raw_text(event.arguments))
     elif tool.purpose == "shell":
-        reading = _shell(step, event, tool)
+        reading = _shell(step, event, tool, asked or event.cwd)
     elif event.arguments is None and event.typed is None:
         step.reason = "arguments_not_logged"
     else:
@@ -94,13 +96,13 @@ def _command(event: Call) -> str | list[Any] | None:
     return event.typed if event.typed is not None else command_of(event.arguments)
 
 
-def _shell(step: Step, event: Call, tool: Tool) -> Reading | None:
+def _shell(step: Step, event: Call, tool: Tool, where: str | None) -> Reading | None:
     command = _command(event)
     if command is None:
         step.reason = "arguments_not_logged"
         return None
     text = typed_text(command)
-    reading = read_command(text, powershell=_is_powershell(event, tool, command, text))
+    reading = read_command(text, powershell=_is_powershell(where, tool, command, text))
     step.first = clip(reading.first)
     step.raw = clip(command if isinstance(command, str) else _joined(command))
     step.unparsed = reading.unparsed
@@ -114,17 +116,16 @@ _CMDLET = re.compile(
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
 
 
-def _is_powershell(event: Call, tool: Tool, command: str | list[Any], text: str) -> bool:
+def _is_powershell(where: str | None, tool: Tool, command: str | list[Any], text: str) -> bool:
     """Whether backslashes part folders: by the shell's name, its commands, or where it runs."""
     if "powershell" in tool.name or tool.name == "pwsh":
         return True
     if isinstance(command, list) and command:
         name = str(command[0]).lower()
         return is_windows_shell(name)
-    if _CMDLET.search(text) is not None:
+    if "-" in text and _CMDLET.search(text) is not None:
         return True
-    where = folder_of(event.arguments) or event.cwd or ""
-    return "bash" not in tool.name and _WINDOWS.match(where) is not None
+    return where is not None and "bash" not in tool.name and _WINDOWS.match(where) is not None
 
 
 def _joined(command: list[Any]) -> str:
@@ -166,7 +167,7 @@ def answer_text(arguments: Mapping[str, Any] | str | None) -> str:
     """Return what a call that hands in the answer says."""
     if isinstance(arguments, str):
         return arguments
-    if isinstance(arguments, Mapping):
+    if isinstance(arguments, (dict, Mapping)):
         for key in ("message", "answer", "result", "final_thought", "summary", "text"):
             value = arguments.get(key)
             if isinstance(value, str):

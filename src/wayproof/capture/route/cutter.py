@@ -1,5 +1,7 @@
 """The sink that cuts the route out of one session's events."""
 
+from typing import cast
+
 from wayproof.capture.route.assembly import assembled
 from wayproof.capture.route.files import Files
 from wayproof.capture.route.records import Route, Tier, Until
@@ -14,6 +16,7 @@ from wayproof.capture.session import (
     Result,
     SessionInfo,
     Spawn,
+    Usage,
 )
 
 __all__ = ["RouteCutter"]
@@ -57,12 +60,15 @@ class RouteCutter:
 
     def take(self, event: Event) -> bool:
         """Take the next event; False once nothing later in its thread can change the route."""
+        kind = type(event)
+        if kind is Usage:
+            return True
         thread = self._threads.get(event.thread) or self._thread(event.thread)
-        if isinstance(event, Call):
+        if kind is Call:
             self._calls += 1
-            thread.on_call(event, self._info.cwd, number=self._calls)
-        elif isinstance(event, Result):
-            thread.on_result(event)
+            thread.on_call(cast("Call", event), self._info.cwd, number=self._calls)
+        elif kind is Result:
+            thread.on_result(cast("Result", event))
         elif isinstance(event, Prompt):
             thread.on_prompt(event, prompts_logged=self._info.prompts_logged)
         elif isinstance(event, Answer):
@@ -72,7 +78,7 @@ class RouteCutter:
             thread.file = event.file
         elif isinstance(event, Failure):
             thread.on_failure(event)
-        if not thread.over:
+        if (thread.mutation is None and not thread.ended) or not thread.over:
             return True
         # A first prompt that still comes would begin the thread's route anew.
         return thread.prompt is None and self._info.prompts_logged

@@ -16,8 +16,19 @@ __all__ = ["may_list", "operands", "selected", "settled"]
 _Folders = tuple[str | None, ...]
 
 
-def selected(call: ReadCall, event: Result, *, wanted: int) -> Iterator[Selection]:
-    """Yield the selections of a call that didn't fail, up to the tier ``wanted``."""
+def selected(call: ReadCall, event: Result, *, wanted: int) -> tuple[Selection, ...]:
+    """Return the selections of a call that didn't fail, up to the tier ``wanted``."""
+    files = event.files
+    if files is not None and call.tool.purpose != "shell" and len(files) < 2:
+        return tuple(
+            Selection(one.tier, one.path, call.folders, one.lines, call.step.line)
+            for one in files
+            if TIERS[one.tier] <= wanted
+        )
+    return tuple(_selected(call, event, wanted))
+
+
+def _selected(call: ReadCall, event: Result, wanted: int) -> Iterator[Selection]:
     seen: set[tuple[str, str]] = set()
     for named, folders in _named(call, event, wanted):
         key = (named.tier, named.path)

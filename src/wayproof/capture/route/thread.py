@@ -197,7 +197,7 @@ class ThreadCut:
             self._end_if_decided()
         if step.outcome.ok is not False and not step.outcome.refused:
             if step.looks:
-                step.selections = tuple(selected(call, event, wanted=self._wanted))
+                step.selections = selected(call, event, wanted=self._wanted)
             self._files.remember(call)
             self._files.saw(call, event)
 

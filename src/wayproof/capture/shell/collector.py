@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -316,6 +317,7 @@ _HANDLERS: dict[str, Any] = {
 }
 
 
+@lru_cache(1024)
 def _command_name(name: str | None) -> str:
     if name is None:
         return ""

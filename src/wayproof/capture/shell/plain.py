@@ -6,6 +6,7 @@ what is plain gives exactly what the grammar would give.
 """
 
 import re
+from functools import lru_cache
 
 from wayproof.capture.shell.commands import MAY_RUN_SHELLS
 
@@ -16,9 +17,9 @@ Pipeline = tuple[str, list[list[str]]]
 
 _MAX_CHARS = 4096
 _TOKEN = re.compile(
-    r"[ \t]*(?:(?P<word>[\w./:,@%+-][\w./:=,@%+-]*)(?=[ \t|;&]|\Z)"
-    r"|'(?P<raw>[^'\n\\]*)'(?=[ \t|;&]|\Z)"
-    r"|(?P<operator>&&(?!&)|;(?![;&])|\|(?![|&])))",
+    r"[ \t]*(?:([\w./:,@%+-][\w./:=,@%+-]*)(?=[ \t|;&]|\Z)"  # a word
+    r"|'([^'\n\\]*)'(?=[ \t|;&]|\Z)"  # a raw string
+    r"|(&&(?!&)|;(?![;&])|\|(?![|&])))",  # an operator
     re.ASCII,
 )
 _NAME = re.compile(r"[A-Za-z./][\w./-]*", re.ASCII)
@@ -39,33 +40,31 @@ def plain_pipelines(command: str) -> list[Pipeline] | None:
     words: list[str] = []
     commands = [words]
     start = position = 0
-    while position < len(command):
-        token = _TOKEN.match(command, position)
-        if token is None:
-            return None
-        kind = token.lastgroup
+    following = _TOKEN.scanner(command).match  # type: ignore[attr-defined]
+    while (token := following()) is not None:
+        word, raw, operator = token.groups()
         position = token.end()
-        if kind != "operator":
-            text = token[kind or 0]
-            if not words and (kind == "raw" or not _is_name(text)):
+        if operator is None:
+            if not words and (word is None or not _is_name(word)):
                 return None
-            words.append(text)
+            words.append(raw if word is None else word)
             continue
         # The grammar takes what follows a longer pipeline and ``&&`` for a part of it.
-        if not words or (len(commands) > 2 and token["operator"] == "&&"):
+        if not words or (len(commands) > 2 and operator == "&&"):
             return None
         words = []
-        if token["operator"] == "|":
+        if operator == "|":
             commands.append(words)
         else:
             found.append((command[start : token.start()].strip(), commands))
             commands, start = [words], position
-    if not words:
+    if not words or position < len(command):
         return None
     found.append((command[start:].strip(), commands))
     return found
 
 
+@lru_cache(1024)
 def _is_name(word: str) -> bool:
     if _NAME.fullmatch(word) is None:
         return False
