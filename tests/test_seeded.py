@@ -99,3 +99,17 @@ def test_draws_are_spread_evenly() -> None:
     counts = Counter(draw.below(6) for _ in range(60_000))
     assert sorted(counts) == list(range(6))
     assert all(abs(count - 10_000) < 5 * 91.3 for count in counts.values())
+
+
+def test_small_draws_are_cut_from_one_stream() -> None:
+    """Whatever is drawn in between, many small tables continue the stream, word by word."""
+    drawn, words = SplitMix64(7), SplitMix64(7)
+    for count in (50, 50, 1, 127, 50, 2000, 50, 50, 120, 120, 120, 120, 120):
+        assert drawn.many_below(1 << 16, count) == _lowest_first(words, count)
+        if count == 127:
+            assert drawn.next_u64() == words.next_u64()
+
+
+def _lowest_first(words: SplitMix64, count: int) -> list[int]:
+    made = [words.next_u64() for _ in range(count * 16 // 64 + 1)]
+    return [word >> shift & 0xFFFF for word in made for shift in (0, 16, 32, 48)][:count]

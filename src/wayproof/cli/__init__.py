@@ -14,11 +14,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wayproof._version import __version__
 from wayproof.bundles.written import written_places
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "COMMANDS",
@@ -247,7 +249,7 @@ def run_safely(command: Callable[[], int]) -> int:
         return _status_of(command, written)
 
 
-def _status_of(command: Callable[[], int], written: Sequence[Path]) -> int:
+def _status_of(command: Callable[[], int], written: "Sequence[Path]") -> int:
     try:
         with _ended_by_signals():
             status = command()
@@ -280,7 +282,7 @@ def _status_of(command: Callable[[], int], written: Sequence[Path]) -> int:
         return error.exit_status
 
 
-def _what_stands(written: Sequence[Path]) -> str:
+def _what_stands(written: "Sequence[Path]") -> str:
     """Say what was written whole before the end came."""
     if not written:
         return "nothing was written"

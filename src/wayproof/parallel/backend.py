@@ -90,14 +90,14 @@ def backend(processes: int = 1, executor: Executor | None = None) -> Iterator[Ba
     WayproofError
         When a worker died (exit status 2).
     """
-    from wayproof.parallel.pool import ProcessPool
-
     try:
         if executor is not None:
             yield Backend(executor, processes, waits=True)
         elif processes == 1:
             yield Backend(None, 1, waits=False)
         else:
+            from wayproof.parallel.pool import ProcessPool
+
             pool = ProcessPool(processes)
             try:
                 yield Backend(pool, processes, waits=False)

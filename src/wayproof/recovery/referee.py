@@ -6,6 +6,7 @@ recorded *action* and compared with what was recorded.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final, NamedTuple
 
 from wayproof.evidence.recovery_names import CHECKS, CheckName, Kind
@@ -264,6 +265,7 @@ def _replay_failure(replayed: Callable[[], bool]) -> Failure | None:
     return Failure("replay_identical", None, "the recorded steps", "other steps")
 
 
+@cache
 def _checks(first_failed: CheckName | None) -> Checks:
     """Return true before the first failed check, false there, null after it."""
     if first_failed is None:

@@ -50,10 +50,13 @@ class SplitMix64:
         The initial state; taken modulo 2^64.
     """
 
-    __slots__ = ("_state",)
+    __slots__ = ("_ahead", "_ahead_from", "_state")
 
     def __init__(self, seed: int) -> None:
         self._state = seed & _MASK
+        # Integers made ahead of need, and the state that they start from (-1: nowhere).
+        self._ahead = b""
+        self._ahead_from = -1
 
     def next_u64(self) -> int:
         """Return the next integer of the stream, 0 … 2^64-1."""
@@ -112,8 +115,19 @@ class SplitMix64:
         several times faster than one by one: a lane holds the product of two 64-bit
         numbers, so nothing crosses into the next.
         """
-        if count < _LANES // 8:
-            return b"".join([self.next_u64().to_bytes(8, "little") for _ in range(count)])
+        if count >= _LANES // 8:
+            return self._made_side_by_side(count)
+        if self._ahead_from != self._state:  # a single small draw, for all that is known
+            drawn = b"".join([self.next_u64().to_bytes(8, "little") for _ in range(count)])
+            self._ahead, self._ahead_from = b"", self._state
+            return drawn
+        if len(self._ahead) < 8 * count:  # one more of many: they are cut from whole lanes
+            self._ahead = self._made_side_by_side(_LANES)
+        drawn, self._ahead = self._ahead[: 8 * count], self._ahead[8 * count :]
+        self._state = self._ahead_from = (self._ahead_from + count * _GAMMA) & _MASK
+        return drawn
+
+    def _made_side_by_side(self, count: int) -> bytes:
         result = []
         while count > 0:
             lanes = min(count, _LANES)

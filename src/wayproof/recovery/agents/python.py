@@ -6,14 +6,16 @@ A package announces a policy in its ``pyproject.toml``::
     my-policy = "my_package.module:MyPolicy"
 """
 
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from wayproof.errors import InputError
 from wayproof.evidence.recovery_records import IDENTIFIER_PATTERN, AgentRecord
 from wayproof.recovery.agents.controls import CONTROL_SOURCES
 from wayproof.recovery.agents.policy import Factory, PolicySource, client_agent
 from wayproof.text import quoted
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "policy_factory", "policy_source"]
 
@@ -58,6 +60,8 @@ def policy_factory(spelled: str) -> tuple[Factory, dict[str, str]]:
     InputError
         When there is no such policy, or it can't be imported or called.
     """
+    from importlib.metadata import EntryPoint, entry_points  # slow, and controls need none
+
     if ":" in spelled:
         return _loaded(EntryPoint(spelled, spelled, GROUP)), {"factory": spelled}
     found = {point.name: point for point in entry_points(group=GROUP)}
@@ -75,7 +79,7 @@ def policy_factory(spelled: str) -> tuple[Factory, dict[str, str]]:
     return _loaded(point), details
 
 
-def _loaded(point: EntryPoint) -> Factory:
+def _loaded(point: "EntryPoint") -> Factory:
     try:
         found: Any = point.load()
     except Exception as error:  # noqa: BLE001 - whatever somebody else's module raises
