@@ -139,3 +139,32 @@ def test_compare_writes_the_page_too(
     assert "sufficiency debts" in capsys.readouterr().out
     assert out.read_text("utf-8").startswith("<!doctype html>")
     assert main(["compare", base, new, "--report", str(out)]) == 2
+
+
+def test_three_bundles_show_their_trend(
+    sides: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], visit: Visit
+) -> None:
+    """Each step's queues with new and paid, and since which step each open debt stands."""
+    base, new = map(str, sides)
+    out = tmp_path / "trend.html"
+    row = [base, new, base, new]
+    assert main(["compare", *row, "--report", str(out), "--format", "json"]) == 0
+    trend = json.loads(capsys.readouterr().out)["trend"]
+    page = visit(out)
+    table, debts = page.locator("#trend table").all()
+    for at, step in enumerate(trend["steps"]):
+        said = table.locator("tbody tr").nth(at).inner_text().replace("+", "").replace("−", "")
+        cells = said.split()
+        queues = [
+            str(step[f"{queue}_{count}"])
+            for queue in ("sufficiency", "latency")
+            for count in ("open", "new", "paid")
+        ]
+        assert cells[0] == str(at + 1)
+        assert cells[-6:] == queues
+    shown = debts.locator("tbody tr")
+    assert shown.count() == min(200, len(trend["open_debts"]))
+    last = trend["open_debts"][shown.count() - 1]
+    assert last["task_id"] in shown.last.inner_text()
+    assert f"{last['since']} · " in shown.last.inner_text()
+    assert str(tmp_path.parent) not in page.inner_text("#trend"), "no machine's path"

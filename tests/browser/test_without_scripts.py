@@ -91,7 +91,9 @@ def test_no_number_changes_when_the_script_runs(
         still(path)
 
 
-@pytest.mark.parametrize("name", ["fitness_report", "recovery_report"])
+@pytest.mark.parametrize(
+    "name", ["fitness_report", "recovery_report", "compare_report", "walker_report"]
+)
 def test_one_chart_of_each_figure_is_visible(
     request: pytest.FixtureRequest, name: str, visit: Visit
 ) -> None:
@@ -112,6 +114,54 @@ def test_one_chart_of_each_figure_is_visible(
         assert seen() == [1]
     page.emulate_media(media="print")
     assert seen() == [1]
+
+
+def test_an_index_holds_every_count(
+    index_page: Path, fitness: Path, recovery: Path, still: Callable[[Path], "Page"]
+) -> None:
+    """Both axes, both queues, the share with its denominator, completed and verified, digests."""
+    page = still(index_page)
+    summary = summary_of(fitness)["summary"]
+    row = page.locator("#bundles > div > table > tbody > tr").first
+    assert str(summary["sufficiency_fail_count"]) in row.locator("> td").nth(4).inner_text()
+    cells = digits(row.locator(".small-matrix .number").all_inner_texts())
+    assert sum(cells) == summary["task_count"]
+    assert sum(cells[:3]) == summary["sufficiency_pass_count"]
+    assert f"/ {summary['task_count'] - summary['vacuous_count']}" in row.inner_text()
+    said = page.locator("#bundles").inner_text()
+    for policy in summary_of(recovery)["policies"]:
+        total = policy["total"]
+        assert (
+            f"{policy['policy']}: {total['completed']} completed, {total['verified']} verified"
+            in said
+        )
+    assert page.locator("td.digest").count() == 2
+
+
+def test_a_compare_page_holds_every_count(
+    compare_report: Path, sides: tuple[Path, Path], still: Callable[[Path], "Page"]
+) -> None:
+    """Queues before and after, measures with their verdicts, and the first 200 changes."""
+    import msgspec
+
+    from wayproof.compare import compare_bundles
+
+    record = json.loads(msgspec.json.encode(compare_bundles(*sides)))
+    page = still(compare_report)
+    for at, queue in enumerate(record["queues"]):
+        said = " ".join(page.locator(".queue-change").nth(at).inner_text().split())
+        assert f"{queue['before']} → {queue['after']} +{queue['new']} new" in said
+    changed = [
+        debt
+        for queue in record["queues"]
+        for debt in queue["debts"]
+        if debt["change"] != "carried" or debt["before"] != debt["after"]
+    ]
+    rows = page.locator("#changes .no-script tbody tr")
+    assert rows.count() == min(200, len(changed))
+    assert {debt["task_id"] for debt in changed[:200]} == {
+        text.partition(" #")[0] for text in rows.locator("th").all_inner_texts()
+    }
 
 
 def test_the_script_hides_what_stands_in_for_it(fitness_report: Path, visit: Visit) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import wayproof
+from wayproof.compare import fitness as compare_fitness
+from wayproof.compare import recovery as compare_recovery
+from wayproof.web.template import in_french
 
 ROOT = Path(wayproof.__file__).parent
 TABLES = {
@@ -70,5 +73,19 @@ def test_the_limits_that_travel_in_bundles_have_their_french() -> None:
     from wayproof.evidence.recovery_names import INDEPENDENCE
     from wayproof.evidence.recovery_names import LIMITS as RECOVERY
 
+    compared = (*compare_fitness.LIMITS, compare_fitness.WITHOUT_NUMERIC, *compare_recovery.LIMITS)
     known = json.loads((ROOT / "web" / "static" / "sentences.fr.json").read_text("utf-8"))
-    assert [each for each in (*FITNESS, *RECOVERY, INDEPENDENCE) if each not in known] == []
+    assert [
+        each for each in (*FITNESS, *RECOVERY, INDEPENDENCE, *compared) if each not in known
+    ] == []
+
+
+def test_a_sentence_with_numbers_has_its_french() -> None:
+    """Verdicts' reasons and warnings that hold a count: the numbers stay, the words change."""
+    assert (
+        in_french("4 grids; a verdict needs at least 6")
+        == "4 grilles ; un verdict en demande au moins 6"
+    )
+    said = in_french("p is above .05 after adjusting for the policies")
+    assert said == "p dépasse 0,05 après ajustement pour les politiques"
+    assert in_french("3 # unknown sentences") == "3 # unknown sentences"

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         from wayproof.cli.report import write_comparison
 
-        page = write_comparison(comparison, args.bundles[-2:], args.report, overwrite=False)
+        page = write_comparison(comparison, args.bundles, args.report, overwrite=False)
         say(f"written: {page}")
     if not write_formats(formats, comparison):
         from wayproof.cli.compare_tables import print_comparison

@@ -116,8 +116,8 @@ def write_comparison(
     from wayproof.report.site import REPORT_LIMITS, source_digests
     from wayproof.web.write import write_file, write_folder
 
-    base, new = (open_bundle(folder) for folder in folders)
-    pages = compare_page(comparison, (base, new))
+    bundles = [open_bundle(folder) for folder in folders]
+    pages = compare_page(comparison, bundles)
     if out.suffix == ".html":
         write_file(next(pages), out, overwrite=overwrite)
         return out
@@ -125,7 +125,7 @@ def write_comparison(
         pages,
         out,
         overwrite=overwrite,
-        inputs=source_digests([base, new]),
+        inputs=source_digests(bundles),
         limits=REPORT_LIMITS,
     )
     return out / "index.html"

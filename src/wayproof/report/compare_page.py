@@ -1,6 +1,6 @@
 """A comparison of two bundles as one page: queues, differences, and what changed for each task."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -98,14 +98,18 @@ def _pair_lines(comparison: Comparison) -> tuple[dict[tuple[str, int], int], lis
 
 
 def compare_page(
-    comparison: Comparison | RecoveryComparison, bundles: tuple[Bundle, Bundle]
+    comparison: Comparison | RecoveryComparison, bundles: Sequence[Bundle]
 ) -> Iterator[Page]:
-    """Yield the one page of a comparison; ``bundles`` are the two that it compares."""
+    """Yield the one page of a comparison.
+
+    ``bundles`` are those of the trend, in their order; the last two are compared.
+    """
     names = bundle_names([bundle.folder for bundle in bundles])
-    runs = [run_facts(bundle, name) for bundle, name in zip(bundles, names, strict=True)]
-    title = f"{names[0]} → {names[1]} · compare"
+    base, new = bundles[-2:]
+    runs = [run_facts(base, names[-2]), run_facts(new, names[-1])]
+    title = f"{' → '.join(names[-4:])} · compare"
     if isinstance(comparison, RecoveryComparison):
-        yield from compare_recovery_page(comparison, bundles, runs, title)
+        yield from compare_recovery_page(comparison, (base, new), runs, title)
         return
     changes = _changes(comparison)
     pairs, lines = _pair_lines(comparison)
@@ -119,6 +123,8 @@ def compare_page(
         "report/templates/compare.html.j2",
         comparison=comparison,
         runs=runs,
+        names=names,
+        first_count=FIRST_ROWS,
         changed_kinds=kinds,
         carried={queue.queue: queue.carried - kinds[queue.queue] for queue in comparison.queues},
         counts=counts,

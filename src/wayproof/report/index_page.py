@@ -9,7 +9,7 @@ from wayproof._version import __version__
 from wayproof.bundles.reader import Bundle, read_record
 from wayproof.evidence import fitness_names, recovery_names
 from wayproof.report.frame import framed_page
-from wayproof.report.run import ReportPlace
+from wayproof.report.run import ReportPlace, RunFacts, run_facts
 from wayproof.web.page import Page
 from wayproof.web.template import render
 
@@ -86,6 +86,7 @@ class IndexRow(NamedTuple):
     latency_debts: int | None
     policies: list[PolicyCounts]
     digest: str
+    run: RunFacts
 
 
 class _LimitsOnce(NamedTuple):
@@ -122,6 +123,7 @@ def _row(bundle: Bundle, place: ReportPlace) -> IndexRow:
         latency_debts=None,
         policies=[],
         digest=digest,
+        run=run_facts(bundle, place.name),
     )
     if bundle.manifest.kind == fitness_names.BUNDLE_KIND:
         record = read_record(bundle, "summary.json", _FitnessRecord)

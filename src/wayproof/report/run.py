@@ -64,8 +64,8 @@ def bundle_names(folders: Sequence[Path]) -> list[str]:
     """
     paths = [folder.resolve() for folder in folders]
     names = []
-    for place, path in enumerate(paths):
-        others = paths[:place] + paths[place + 1 :]
+    for path in paths:
+        others = {other for other in paths if other != path}
         count = 1
         while count < len(path.parts) and any(
             other.parts[-count:] == path.parts[-count:] for other in others

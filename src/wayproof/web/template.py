@@ -12,7 +12,7 @@ from markupsafe import Markup
 from wayproof.text import harmless
 from wayproof.web.numbers import english_number
 
-__all__ = ["hash_part", "render"]
+__all__ = ["hash_part", "in_french", "render"]
 
 
 def _load(name: str) -> str | None:
@@ -30,7 +30,7 @@ def _french() -> dict[str, str]:
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def _in_french(sentence: str) -> str:
+def in_french(sentence: str) -> str:
     """French for a sentence that travels in bundles; any other stays as it is.
 
     In the table ``#`` stands for a number: the sentence's own follow in their order.
@@ -62,7 +62,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["harmless"] = harmless
     environment.filters["english"] = english_number
     environment.filters["hash_part"] = hash_part
-    environment.filters["in_french"] = _in_french
+    environment.filters["in_french"] = in_french
     return environment
 
 

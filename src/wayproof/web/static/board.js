@@ -74,6 +74,8 @@ function refusedMark(grid, position, action) {
  * @param {number[][]} scene.trail cells walked so far, the start first
  * @param {number[]} scene.position
  * @param {object|null} scene.refused the action just rejected, if any
+ * @param {object|null} scene.injected the injected action, once it was rejected: it stays marked
+ * @param {number[]|null} scene.injectedAt where the agent stood then
  * @param {boolean} scene.showCosts
  * @param {boolean} scene.showOptimal
  * @param {boolean} scene.showToGo optimal cost from each cell to the target
@@ -101,6 +103,11 @@ export function drawBoard(scene) {
     shapes.push(
       svg("rect", { x: x - half, y: y - half, width: 2 * half, height: 2 * half, class: "cursor" }),
     );
+  }
+  if (scene.injected && scene.injected !== scene.refused) {
+    const mark = refusedMark(grid, scene.injectedAt, scene.injected);
+    mark.classList.add("past");
+    shapes.push(mark);
   }
   if (scene.refused) {
     shapes.push(refusedMark(grid, scene.position, scene.refused));

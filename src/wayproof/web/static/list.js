@@ -72,6 +72,8 @@ export class List {
     const count = this.#order.length;
     byId("list-table").setAttribute("aria-rowcount", String(count + 1));
     this.#body.style.setProperty("height", `${Math.max(1, count) * ROW_PX}px`);
+    // A short list takes no more room than its rows: head, rows, and a scroll bar below them.
+    this.#scroller.style.setProperty("max-height", `${(Math.max(1, count) + 1) * ROW_PX + 24}px`);
     const cells = this.#table.columns.map((column) => this.#headCell(column));
     this.#head.replaceChildren(
       el("div", { role: "row", class: "list-row", "aria-rowindex": 1 }, cells),

@@ -36,8 +36,11 @@ function trailOf(trial, shown) {
 
 function sceneOf(trial, shown, options) {
   const step = shown > 0 ? trial.steps[shown - 1] : null;
+  const injected = trial.steps.slice(0, shown).find((each) => each.phase === "injected") ?? null;
   return {
     grid: trial.grid,
+    injected: injected?.action ?? null,
+    injectedAt: injected?.position ?? null,
     trail: trailOf(trial, shown),
     position: step ? step.position : trial.grid.start,
     refused: step && !step.accepted ? step.action : null,
