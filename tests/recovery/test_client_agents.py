@@ -27,6 +27,7 @@ from wayproof.evidence.recovery_names import AGENT_OUTCOMES, CONTROLS, UNDETECTA
 from wayproof.evidence.recovery_records import FINISH, Action, AgentRecord, Result, Step, Trace
 from wayproof.recovery.agents.controls import CONTROL_SOURCES, RandomWalk
 from wayproof.recovery.agents.policy import Observation, Policy, PolicySource, client_agent
+from wayproof.recovery.agents.python import policy_source
 from wayproof.recovery.generate import Parameters, Recipe, suite_lines
 from wayproof.recovery.run import RunRequest, run_suite
 from wayproof.recovery.suite import suite_path
@@ -188,6 +189,90 @@ def test_an_agent_that_exits_has_crashed(worked: LoadedGrid) -> None:
 
     ran = run_trial("worked", worked.cases()[0], client_agent("leaves", leave), 0)
     assert ran.agent_outcome == "crashed"
+
+
+class _Odd:
+    """Finishes at once, unless a subclass does something odd."""
+
+    name = "odd"
+
+    def propose(self, observation: Observation) -> Any:
+        del observation
+        return FINISH
+
+
+def _raises(error: BaseException) -> Any:
+    def raising(*_: object) -> Any:
+        raise error
+
+    return raising
+
+
+class _Subclass(Action, frozen=True):
+    """An action of another type; the referee compares actions."""
+
+
+class _Unspeakable:
+    __repr__ = _raises(SystemExit(9))
+
+
+ODD: dict[str, tuple[dict[str, Any], str]] = {
+    "raises GeneratorExit": ({"propose": _raises(GeneratorExit())}, "crashed"),
+    "raises SystemExit": ({"propose": _raises(SystemExit(0))}, "crashed"),
+    "raises told when asked for": ({"told": property(_raises(KeyError("told")))}, "crashed"),
+    "raises close when asked for": ({"close": property(_raises(KeyError("close")))}, "ok"),
+    "raises its log when asked for": ({"agent_log": property(_raises(KeyError("log")))}, "ok"),
+    "leaves no text": ({"agent_log": 7}, "ok"),
+    "proposes what can't be said": ({"propose": lambda *_: _Unspeakable()}, "malformed"),
+    "proposes a subclass": ({"propose": lambda *_: _Subclass(finish=True)}, "malformed"),
+    "proposes a move and 0": ({"propose": lambda *_: Action(move=(0, 1), finish=0)}, "malformed"),  # type: ignore[arg-type]
+    "proposes to finish by 1": ({"propose": lambda *_: Action(finish=1)}, "malformed"),  # type: ignore[arg-type]
+    "proposes a list": ({"propose": lambda *_: Action(move=[0, 1])}, "malformed"),  # type: ignore[arg-type]
+    "proposes booleans": ({"propose": lambda *_: Action(move=(True, False))}, "malformed"),
+    "proposes beyond JSON": ({"propose": lambda *_: Action(move=(1 << 53, 0))}, "malformed"),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_policy_ends_its_own_trials(what: str, tmp_path: Path) -> None:
+    """Whatever it raises or says, wherever it is asked: its outcome, and a bundle that holds."""
+    members, outcome = ODD[what]
+    policy = type("Policy", (_Odd,), members)
+    source = client_agent("odd", lambda _: policy())
+    report = run_suite(RunRequest(suite_path(SUITE), policies=(source,)), tmp_path / "out")
+    assert report.summary.policies[0].agent_outcomes == {outcome: 72}
+    assert main(["verify", str(tmp_path / "out")]) == 0
+
+
+def test_an_interrupt_inside_a_policy_ends_the_run(tmp_path: Path) -> None:
+    """It is no failure of the agent; nothing is written."""
+    policy = type("Policy", (_Odd,), {"propose": _raises(KeyboardInterrupt())})
+    request = RunRequest(suite_path(SUITE), policies=(client_agent("odd", lambda _: policy()),))
+    with pytest.raises(KeyboardInterrupt):
+        run_suite(request, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("spelled", "message"),
+    [
+        (":", "not the name of a policy"),
+        ("a:", "not the name of a policy"),
+        ("a:b:c", "not the name of a policy"),
+        ("a:b [extra]", "not the name of a policy"),
+        ("nowhere:x", "can't be imported"),
+        ("leaves:x", "can't be imported"),
+        ("leaves", "unknown policy"),
+    ],
+)
+def test_a_policy_that_is_not_there(
+    spelled: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One refusal, also when its module leaves by ``sys.exit``."""
+    (tmp_path / "leaves.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=message):
+        policy_source(spelled)
 
 
 # -- forgeries ------------------------------------------------------------------------

@@ -21,6 +21,9 @@ __all__ = ["RanTrial", "run_trial", "trial_has_ended", "until_failure"]
 
 _T = TypeVar("_T")
 _LOG_CHARS: Final = 16_384
+_POLICYS_OWN: Final = (Exception, SystemExit, GeneratorExit)
+"""What an outside policy may raise: its own failure. Anything else ends the run, since it is
+how an interrupt, a signal or a test's time limit gets through."""
 
 
 class RanTrial(NamedTuple):
@@ -125,15 +128,21 @@ class _Guarded:
         return action
 
     def told(self, step: Step, proposals_left: int) -> None:
+        _guarded(lambda: self._tell(step, proposals_left))
+
+    def _tell(self, step: Step, proposals_left: int) -> None:
         told = getattr(self._policy, "told", None)
         if told is not None:
-            _guarded(lambda: told(step, proposals_left))
+            told(step, proposals_left)
 
     def close(self) -> str:
         """End the policy's part, and return what it leaves to read."""
+        return _guarded(self._close)
+
+    def _close(self) -> str:
         close = getattr(self._policy, "close", None)
         if close is not None:
-            _guarded(close)
+            close()
         log = getattr(self._policy, "agent_log", "")
         return clip(log, _LOG_CHARS) if isinstance(log, str) else ""
 
@@ -169,7 +178,7 @@ def _guarded(call: Callable[[], _T]) -> _T:
         return call()
     except PolicyFailedError:
         raise
-    except (Exception, SystemExit):  # noqa: BLE001 - whatever an outside policy raises
+    except _POLICYS_OWN:
         import traceback
 
         log = clip(traceback.format_exc(), _LOG_CHARS)
@@ -179,16 +188,17 @@ def _guarded(call: Callable[[], _T]) -> _T:
 def _described(value: object) -> str:
     try:
         return clip(repr(value), 200)
-    except Exception:  # noqa: BLE001 - an outside value's own repr
+    except _POLICYS_OWN:
         return f"a {type(value).__name__}"
 
 
 def _is_sayable(action: object) -> bool:
     """Whether a value is an action that a trace can carry."""
-    if not isinstance(action, Action):
+    # Not of a subclass: records compare actions, and those of two types are never equal.
+    if type(action) is not Action:
         return False
-    if action.move is None:
-        return action.finish is True
+    if action.move is None or action.finish is not False:
+        return action.move is None and action.finish is True
     # Made in Python, its parts were checked by nobody yet.
     move: object = action.move
     return (

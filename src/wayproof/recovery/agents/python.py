@@ -6,6 +6,7 @@ A package announces a policy in its ``pyproject.toml``::
     my-policy = "my_package.module:MyPolicy"
 """
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from wayproof.errors import InputError
@@ -21,6 +22,7 @@ __all__ = ["GROUP", "policy_factory", "policy_source"]
 
 GROUP: Final = "wayproof.policies"
 """The entry points that name policies."""
+_SPELLED: Final = re.compile(r"[\w.]+:[\w.]+")
 
 
 def policy_source(spelled: str, name: str | None = None) -> PolicySource:
@@ -44,12 +46,19 @@ def policy_source(spelled: str, name: str | None = None) -> PolicySource:
             )
         return CONTROL_SOURCES[spelled]
     factory, details = policy_factory(spelled)
-    own = getattr(factory, "name", None)
     if name is None:
-        is_usable = isinstance(own, str) and IDENTIFIER_PATTERN.fullmatch(own) is not None
-        name = str(own) if is_usable else spelled.rpartition(":")[2]
+        name = _own_name(factory) or spelled.rpartition(":")[2]
     identity = AgentRecord(details=details, kind="python", policy=name)
     return client_agent(name, factory, identity)
+
+
+def _own_name(factory: object) -> str | None:
+    """Return what a factory calls itself, where that can be a name of records."""
+    try:
+        own = getattr(factory, "name", None)
+    except Exception:  # noqa: BLE001 - somebody else's property
+        return None
+    return str(own) if isinstance(own, str) and IDENTIFIER_PATTERN.fullmatch(own) else None
 
 
 def policy_factory(spelled: str) -> tuple[Factory, dict[str, str]]:
@@ -63,6 +72,13 @@ def policy_factory(spelled: str) -> tuple[Factory, dict[str, str]]:
     from importlib.metadata import EntryPoint, entry_points  # slow, and controls need none
 
     if ":" in spelled:
+        if _SPELLED.fullmatch(spelled) is None:
+            raise InputError(
+                "not the name of a policy",
+                setting="policies",
+                expected="module:factory",
+                found=quoted(spelled),
+            )
         return _loaded(EntryPoint(spelled, spelled, GROUP)), {"factory": spelled}
     found = {point.name: point for point in entry_points(group=GROUP)}
     point = found.get(spelled)
@@ -82,7 +98,7 @@ def policy_factory(spelled: str) -> tuple[Factory, dict[str, str]]:
 def _loaded(point: "EntryPoint") -> Factory:
     try:
         found: Any = point.load()
-    except Exception as error:  # noqa: BLE001 - whatever somebody else's module raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody else's module raises
         raise InputError(
             "the policy can't be imported",
             setting="policies",
