@@ -129,6 +129,13 @@ def _first_of_each(breaches: Iterator[Breach]) -> list[Breach]:
     return list(found.values())
 
 
+def _name_of(policy: object) -> object:
+    try:
+        return getattr(policy, "name", None)
+    except Exception as error:  # noqa: BLE001 - somebody else's property
+        return f"{type(error).__name__}: {error}"
+
+
 def _policy_breaches(factory: Factory) -> Iterator[Breach]:
     try:
         policy: object = factory(SplitMix64(0))
@@ -138,7 +145,7 @@ def _policy_breaches(factory: Factory) -> Iterator[Breach]:
     if not callable(getattr(policy, "propose", None)):
         yield Breach("proposes", f"{type(policy).__name__} has no method propose")
         return
-    name = getattr(policy, "name", None)
+    name = _name_of(policy)
     if not isinstance(name, str) or IDENTIFIER_PATTERN.fullmatch(name) is None:
         yield Breach("has_a_name", f"name {quoted(name)}")
     elif name in {control.name for control in CONTROLS}:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 MODE = sys.argv[1]
-SLEEPER = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
+LEFT_BY = os.environ["WAYPROOF_AGENT_PROCESS"]
+SLEEPER = [sys.executable, "-S", "-c", "import time; time.sleep(600)", "left by", LEFT_BY]
 
 
 def say(message: Any) -> None:
@@ -122,6 +123,26 @@ def leave_children(trial: str, step: int) -> None:
     say(action(trial, step))
 
 
+def leave_children_without_a_word(trial: str, step: int) -> None:
+    """Children with an empty environment, which nothing but their birth ties to us."""
+    if step == 0:
+        subprocess.Popen(SLEEPER, env={}, start_new_session=True)
+        subprocess.Popen(SLEEPER, env={}, process_group=0)
+        if os.fork() == 0:
+            os.setsid()
+            subprocess.Popen(SLEEPER, env={}, start_new_session=True)
+            os._exit(0)
+    say(action(trial, step))
+
+
+def stop_for_good(_trial: str, _step: int) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def say_a_field_twice(trial: str, step: int) -> None:
+    say(json.dumps(action(trial, step)).replace("{", '{"step": 7, "s\\u0074ep": 7, ', 1))
+
+
 def leave_a_daemon() -> None:
     """Fork twice, so that nothing in our group is its parent."""
     if os.fork() == 0:
@@ -149,11 +170,13 @@ def flood(trial: str, step: int) -> None:
 
 ACTS: dict[str, Callable[[str, int], None]] = {
     "children": leave_children,
+    "children_without_a_word": leave_children_without_a_word,
     "close_stdin": close_stdin,
     "close_stdout": close_stdout,
     "crash": break_down,
     "crash_later": break_down_later,
     "exit": lambda _trial, _step: os._exit(0),
+    "field_twice": say_a_field_twice,
     "flood_actions": flood,
     "flood_stderr": log_much,
     "flood_stderr_for_ever": lambda _trial, _step: write_for_ever(sys.stderr, "noise\n"),
@@ -164,6 +187,7 @@ ACTS: dict[str, Callable[[str, int], None]] = {
     "long_line": speak_without_end,
     "not_utf8": say_no_text,
     "orphan_holds_stdout": leave_stdout_to_an_orphan,
+    "stops": stop_for_good,
     "twice": speak_twice,
 } | dict.fromkeys(MESSAGES, misspeak)
 

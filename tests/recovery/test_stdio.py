@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from wayproof.cli import main
 from wayproof.errors import InputError
+from wayproof.recovery.agents import processes
 from wayproof.recovery.agents.processes import MARK
 from wayproof.recovery.agents.stdio import Deadlines, stdio_agent
 from wayproof.recovery.generate import Parameters, Recipe, suite_lines
@@ -50,13 +52,14 @@ def outcomes(folder: Path) -> dict[str, str]:
 def agents_processes() -> list[int]:
     """Processes of any agent on this machine that this test started."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            environment = path.read_bytes()
-        except OSError:
-            continue
-        if f"{MARK}={os.getpid()}-".encode() in environment:
-            found.append(int(path.parent.name))
+    signs = {
+        "environ": f"{MARK}={os.getpid()}-".encode(),
+        "cmdline": f"left by\0{os.getpid()}-".encode(),
+    }
+    for name, sign in signs.items():
+        for path in Path("/proc").glob(f"[0-9]*/{name}"):
+            with suppress(OSError):
+                found += [int(path.parent.name)] if sign in path.read_bytes() else []
     return found
 
 
@@ -109,6 +112,25 @@ def test_a_planning_program_verifies_the_official_suite(tmp_path: Path) -> None:
     assert (total.cells, total.completed, total.verified) == (300, 300, 300)
 
 
+def test_processes_of_others_are_left_alone() -> None:
+    """A program that runs a suite may start processes of its own meanwhile, sessions and all."""
+    before = processes.children()
+    words = [shutil.which("sleep") or "", "60"]
+    own = subprocess.Popen(words, start_new_session=True, env={})
+    of_another_agent = os.posix_spawn(words[0], words, {MARK: "1-2"}, setsid=True)
+    try:
+        time.sleep(0.2)
+        processes.end_orphans("1-1", before)
+        assert own.poll() is None
+        assert os.waitpid(of_another_agent, os.WNOHANG) == (0, 0)
+    finally:
+        for pid in (own.pid, of_another_agent):
+            os.kill(pid, signal.SIGKILL)
+        own.wait()
+        with suppress(ChildProcessError):
+            os.waitpid(of_another_agent, 0)
+
+
 def test_an_agent_is_told_no_secret(suite: Path, tmp_path: Path) -> None:
     """Line by line: what the bench says is what the protocol lists, and nothing of the suite."""
     spy = tmp_path / "spy.py"
@@ -158,6 +180,7 @@ MODES: dict[str, tuple[str, dict[str, int]]] = {
     "close_stdout": ("crashed", {}),
     "orphan_holds_stdout": ("crashed", {}),
     "hang": ("timed_out", {"move_ms": 1_000}),
+    "stops": ("timed_out", {"move_ms": 1_000}),
     "late": ("timed_out", {"move_ms": 1_000}),
     "close_stdin": ("timed_out", {"move_ms": 1_000}),
     "flood_stderr_for_ever": ("timed_out", {"move_ms": 1_000}),
@@ -171,6 +194,7 @@ MODES: dict[str, tuple[str, dict[str, int]]] = {
     "bool_cell": ("malformed", {}),
     "huge_cell": ("malformed", {}),
     "three_cells": ("malformed", {}),
+    "field_twice": ("malformed", {}),
     "both_keys": ("malformed", {}),
     "no_key": ("malformed", {}),
     "false_finish": ("malformed", {}),
@@ -185,6 +209,7 @@ MODES: dict[str, tuple[str, dict[str, int]]] = {
     "hello_again": ("protocol_error", {}),
     "flood_stderr": ("ok", {}),
     "children": ("ok", {}),
+    "children_without_a_word": ("ok", {}),
     "ignore_everything": ("ok", {}),
     "talks_after_the_end": ("ok", {}),
 }

@@ -17,6 +17,7 @@ import msgspec
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.evidence.recovery_names import Kind
 from wayproof.evidence.recovery_records import Action, Cell
+from wayproof.strict_json import has_duplicate_key
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -239,12 +240,21 @@ def agent_message(line: bytes) -> AgentHello | AgentAction:
     Raises
     ------
     ValueError
-        When it is no message of an agent: not JSON, wrong types, unknown fields.
+        When it is no message of an agent: not JSON, wrong types, unknown fields, a field
+        that stands twice.
     """
     try:
-        return _decoder.decode(line)
+        message = _decoder.decode(line)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if isinstance(message, AgentHello):
+        keys, texts = 3, message.name + message.version
+    else:
+        keys = 3 + (message.move is not msgspec.UNSET) + (message.finish is not msgspec.UNSET)
+        texts = message.trial
+    if has_duplicate_key(line, keys, lambda: texts):
+        raise ValueError("a field stands twice")
+    return message
 
 
 def named_action(message: AgentAction) -> Action | None:

@@ -9,15 +9,26 @@ where they are found and ended.
 import contextlib
 import ctypes
 import functools
+import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MARK", "descendants", "end", "end_group", "end_orphans", "reaping"]
+__all__ = [
+    "MARK",
+    "children",
+    "descendants",
+    "end",
+    "end_group",
+    "end_orphans",
+    "reaping",
+    "starting",
+]
 
 MARK: Final = "WAYPROOF_AGENT_PROCESS"
 """Environment variable by which an agent's descendants are known; children inherit it."""
@@ -28,6 +39,8 @@ _MAX_ROUNDS: Final = 64
 _MAX_PROCESSES: Final = 10_000
 
 _lock = threading.Lock()
+starting: Final = threading.Lock()
+"""Held while an agent is started: before it is its own program it bears no mark."""
 _before: list[bool] = []
 """What each :func:`reaping` block found; the first block's is gone back to."""
 
@@ -88,14 +101,24 @@ def end(pids: Iterable[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def end_orphans(mark: str) -> None:
+def children() -> frozenset[int]:
+    """Return the processes that have this one as their parent; none where nobody can tell."""
+    return frozenset(_children(os.getpid()))
+
+
+def end_orphans(mark: str, before: frozenset[int]) -> None:
     """End what an agent left outside its group, and what that left in turn.
 
     Orphans below a reaper become its children. Those that carry the agent's mark in their
-    environment are ended; other children of this process are none of our business.
+    environment are ended, and those without any mark that came since ``before``, made a session
+    of their own and were started by nothing in this process. Other children are none of our
+    business.
     """
     for _ in range(_MAX_ROUNDS):
-        orphans = [pid for pid in _children(os.getpid()) if _has_mark(pid, mark)]
+        with starting:
+            orphans = [
+                pid for pid in _children(os.getpid()) if _is_orphan(pid, mark, pid in before)
+            ]
         if not orphans:
             return
         end(orphans)
@@ -104,15 +127,27 @@ def end_orphans(mark: str) -> None:
                 os.waitpid(pid, 0)
 
 
+def _is_orphan(pid: int, mark: str, was_there: bool) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+        has_own_session = os.getsid(pid) != os.getsid(0)
+    except OSError:
+        return False  # it has ended, or belongs to somebody else
+    if f"{MARK}={mark}".encode("ascii") in environment:
+        return True
+    if was_there or state == b"Z" or not has_own_session:
+        return False
+    is_marked = any(word.startswith(f"{MARK}=".encode("ascii")) for word in environment)
+    return not is_marked and not _is_our_own(pid)
+
+
+def _is_our_own(pid: int) -> bool:
+    """Whether something in this process started it; asked for the rare stranger only."""
+    return any(isinstance(one, subprocess.Popen) and one.pid == pid for one in gc.get_objects())
+
+
 def _children(pid: int) -> Iterator[int]:
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError, ValueError):
             yield from map(int, path.read_text("ascii").split())
-
-
-def _has_mark(pid: int, mark: str) -> bool:
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False  # it has ended, or belongs to somebody else
-    return f"{MARK}={mark}".encode("ascii") in environment

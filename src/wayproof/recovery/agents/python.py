@@ -80,6 +80,12 @@ def policy_factory(spelled: str) -> tuple[Factory, dict[str, str]]:
                 found=quoted(spelled),
             )
         return _loaded(EntryPoint(spelled, spelled, GROUP)), {"factory": spelled}
+    if spelled in CONTROL_SOURCES:
+        raise InputError(
+            "is a reference control, and no policy of somebody else's",
+            setting="policies",
+            found=spelled,
+        )
     found = {point.name: point for point in entry_points(group=GROUP)}
     point = found.get(spelled)
     if point is None:

@@ -329,15 +329,17 @@ class _AgentProcess:
         self._reaping: AbstractContextManager[None] = processes.reaping()
         self._reaping.__enter__()
         try:
-            self._popen = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
-                env=os.environ | {processes.MARK: self._mark},
-            )
+            self._children_before = processes.children()
+            with processes.starting:
+                self._popen = subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    start_new_session=True,
+                    env=os.environ | {processes.MARK: self._mark},
+                )
         except BaseException:
             self._reaping.__exit__(None, None, None)
             raise
@@ -480,7 +482,7 @@ class _AgentProcess:
             processes.end(below)
             popen.kill()
             popen.wait()
-            processes.end_orphans(self._mark)
+            processes.end_orphans(self._mark, self._children_before)
             self._reaping.__exit__(None, None, None)
             self._read(self._stderr)
             for pipe in (popen.stdout, popen.stderr):
