@@ -87,9 +87,9 @@ PERMITS: tuple[Permit, ...] = (
         "hands the command line's status to the shell",
     ),
     Permit(
-        ("recovery/trial.py",),
+        ("recovery/trial.py", "recovery/agents/python.py"),
         ("SystemExit",),
-        "catches it: an outside policy that exits has crashed, and the run goes on",
+        "catches it: somebody else's policy that exits has crashed or can't be imported",
     ),
     Permit(
         ("bundles/writer.py",),
