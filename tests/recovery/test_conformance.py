@@ -331,8 +331,8 @@ def test_a_package_of_others_is_found(
         ("gone", "--policy: the policy can't be imported; expected module:factory; found"),
         ("no_such_module:X", "the policy can't be imported"),
         ("other_agents:Greedy.missing", "the policy can't be imported"),
-        (":", "the policy can't be imported"),
-        ("other_agents:", "the policy can't be imported"),
+        (":", "not the name of a policy"),
+        ("other_agents:", "not the name of a policy"),
     ],
 )
 def test_a_broken_package_is_told(
