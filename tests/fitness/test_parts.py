@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from conftest import write_lines
 from wayproof.bundles.manifest import read_manifest
-from wayproof.errors import InputError
+from wayproof.errors import InputError, IntegrityError
 from wayproof.evidence.fitness_names import DEBTS_NAME, RESULTS_NAME, SUMMARY_NAME
 from wayproof.fitness.check_bundle import check_rescored
 from wayproof.fitness.chunks import shard_range
@@ -162,9 +162,17 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     refused("not a part", *parts[:2], tmp_path / "bundle")
     tasks = write_lines(tmp_path / "more.jsonl", [{"task_id": "z", "scent_terms": ["x"]}])
     refused("not the tasks", *parts, tasks=tasks)
-    shutil.copytree(parts[1], tmp_path / "cut")
-    (tmp_path / "cut" / "lines.bin").write_bytes(b"")
-    refused("part is not whole", parts[0], tmp_path / "cut", parts[2])
+    for name in ("lines.bin", "records.bin"):
+        cut = Path(shutil.copytree(parts[1], tmp_path / "cut" / name))
+        data = bytearray((cut / name).read_bytes())
+        data[-2] ^= 1
+        for spoilt in (b"", bytes(data)):
+            (cut / name).write_bytes(spoilt)
+            with pytest.raises(IntegrityError, match="digest doesn't match") as caught:
+                merge_parts(
+                    [parts[0], cut, parts[2]], request.tasks, request.packets, tmp_path / "m"
+                )
+            assert caught.value.file == str(cut / name)
     for name, value in (("end", 1), ("start", 1)):
         shutil.copytree(parts[1], tmp_path / name)
         manifest = json.loads((tmp_path / name / "manifest.json").read_bytes())

@@ -170,6 +170,21 @@ KINDS: Final[dict[str, BundleKind]] = {
             comparison="wayproof.compare.recovery:compare_recovery",
         ),
         BundleKind(
+            recovery_names.PART_KIND,
+            files=(
+                BundleFile(recovery_names.GRIDS_NAME),
+                BundleFile(recovery_names.RESULTS_NAME),
+                BundleFile(recovery_names.SUITE_NAME),
+                BundleFile(recovery_names.TRACES_NAME),
+            ),
+            checker="wayproof.recovery.parts:check",
+        ),
+        BundleKind(
+            recovery_names.SUITE_PART_KIND,
+            files=(BundleFile(recovery_names.GRIDS_NAME), BundleFile(recovery_names.SUITE_NAME)),
+            checker="wayproof.recovery.parts:check",
+        ),
+        BundleKind(
             REPORT_KIND,
             files=(BundleFile("*.html"),),
             checker="wayproof.web.check_bundle:check",

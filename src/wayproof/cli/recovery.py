@@ -14,13 +14,14 @@ from wayproof.errors import InputError, IntegrityError
 from wayproof.text import harmless
 
 if TYPE_CHECKING:
+    from wayproof.bundles.parts import Shard
     from wayproof.recovery.agents.policy import PolicySource
     from wayproof.recovery.generate import Recipe
     from wayproof.recovery.reading import RecordedTrial
-    from wayproof.recovery.run import RunReport
+    from wayproof.recovery.run import RunReport, RunRequest
     from wayproof.recovery.summary import Summary
 
-__all__ = ["configure", "run", "run_lines"]
+__all__ = ["bench_holds", "configure", "print_report", "print_suite", "run", "run_lines"]
 
 _PARAMETERS = (
     ("--grids", "N", "how many grids, three scenarios each"),
@@ -49,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _add_agent(run_parser)
     run_parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="bundle to make")
     run_parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
+    _add_shard(run_parser)
     reproduce = actions.add_parser(
         "reproduce",
         help="run twice in fresh processes and compare the bytes",
@@ -113,6 +115,14 @@ def _add_experiment(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_shard(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--shard",
+        metavar="i/N",
+        help="do the i-th of N shares of the grids into a part, for `wayproof merge`",
+    )
+
+
 def _add_agent(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("agents of your own")
     group.add_argument(
@@ -147,6 +157,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="ID", help="id of a suite with other parameters")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="file to make")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
+    _add_shard(parser)
 
 
 def _add_from_inspect(parser: argparse.ArgumentParser) -> None:
@@ -190,15 +201,39 @@ def _run(args: argparse.Namespace) -> int:
         policy_seeds=_seeds(args.seeds),
         processes=_processes(args.processes),
     )
+    if args.shard is not None:
+        return _run_shard(request, args)
     with count_progress("running trials") as progress:
         report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
+    print_report(report)
+    return 0 if bench_holds(report.summary) else 1
+
+
+def _run_shard(request: "RunRequest", args: argparse.Namespace) -> int:
+    from wayproof.bundles.parts import Shard
+    from wayproof.recovery.parts import run_shard
+
+    shard = Shard.parse(args.shard)
+    with count_progress("running trials") as progress:
+        part = run_shard(request, shard, args.out, overwrite=args.overwrite, progress=progress)
+    _print_part(shard, part.first, part.end, part.grids, args.out)
+    return 0
+
+
+def _print_part(shard: "Shard", first: int, end: int, grids: int, out: Path) -> None:
+    which = f"grids {first} to {end - 1}" if end > first else "no grid"
+    print(f"part {shard.number} of {shard.shard_count}: {which} of {grids}")
+    print(f"written: {out}")
+
+
+def print_report(report: "RunReport") -> None:
+    """Say what a run came to."""
     from wayproof.cli.terminal import say
 
     for line in run_lines(report):
         say(line, breaks_words=False)
     if report.agent_log is not None:
         print(f"what agents left to read: {report.agent_log}")
-    return 0 if _bench_holds(report.summary) else 1
 
 
 def _policies(args: argparse.Namespace) -> "tuple[PolicySource, ...]":
@@ -327,7 +362,7 @@ def _table(summary: "Summary") -> Iterator[str]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _bench_holds(summary: "Summary") -> bool:
+def bench_holds(summary: "Summary") -> bool:
     """Whether the controls did what validates the bench: all exact, or none at all."""
     for row in summary.policies:
         total = row.total
@@ -464,10 +499,11 @@ def _spelled(completed: bool, verified: bool | None) -> str:
 def _generate(args: argparse.Namespace) -> int:
     from wayproof.bundles.manifest import digest_file
     from wayproof.recovery.generate import suite_lines
-    from wayproof.recovery.suite import PINNED_SUITES
 
     recipe = _recipe(args)
     recipe.parameters.check()
+    if args.shard is not None:
+        return _generate_shard(recipe, args)
     done = 0
     with (
         whole_file(args.out, overwrite=args.overwrite) as file,
@@ -477,11 +513,28 @@ def _generate(args: argparse.Namespace) -> int:
             file.write(lines)
             done += lines.count(b"\n")
             progress(done, recipe.parameters.grids + 1)
-    digest = digest_file(args.out)
-    official = " (official)" if PINNED_SUITES.get(recipe.suite_id) == digest.sha256 else ""
-    print(f"suite {recipe.suite_id}{official}: {recipe.parameters.grids} grids, {args.out}")
-    print(f"SHA-256 {digest.sha256}")
+    print_suite(recipe.suite_id, recipe.parameters.grids, digest_file(args.out).sha256, args.out)
     return 0
+
+
+def _generate_shard(recipe: "Recipe", args: argparse.Namespace) -> int:
+    from wayproof.bundles.parts import Shard
+    from wayproof.recovery.parts import generate_shard
+
+    shard = Shard.parse(args.shard)
+    processes = _processes(args.processes)
+    part = generate_shard(recipe, shard, args.out, processes=processes, overwrite=args.overwrite)
+    _print_part(shard, part.first, part.end, part.grids, args.out)
+    return 0
+
+
+def print_suite(suite_id: str, grids: int, sha256: str, out: Path) -> None:
+    """Say which suite was made."""
+    from wayproof.recovery.suite import PINNED_SUITES
+
+    official = " (official)" if PINNED_SUITES.get(suite_id) == sha256 else ""
+    print(f"suite {suite_id}{official}: {grids} grids, {out}")
+    print(f"SHA-256 {sha256}")
 
 
 def _recipe(args: argparse.Namespace) -> "Recipe":

@@ -13,11 +13,14 @@ __all__ = [
     "CHECKS",
     "CONTROLS",
     "FAILURE_KINDS",
+    "GRIDS_NAME",
     "INDEPENDENCE",
     "LIMITS",
+    "PART_KIND",
     "PUBLISHED",
     "RESULTS_NAME",
     "SUITE_NAME",
+    "SUITE_PART_KIND",
     "SUITE_RULES",
     "SUMMARY_NAME",
     "TRACES_NAME",
@@ -38,7 +41,10 @@ __all__ = [
 ]
 
 BUNDLE_KIND: Final = "recovery"
+GRIDS_NAME: Final = "grids.jsonl"
+PART_KIND: Final = "recovery-part"
 RESULTS_NAME: Final = "results.jsonl"
+SUITE_PART_KIND: Final = "suite-part"
 SUITE_NAME: Final = "suite.jsonl"
 SUMMARY_NAME: Final = "summary.json"
 TRACES_NAME: Final = "traces.jsonl"

@@ -9,12 +9,13 @@ byte for byte, its manifest apart.
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Self
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
 from wayproof.bundles.kinds import CheckReport, CheckRequest
-from wayproof.bundles.manifest import FileDigest, Manifest, digest_file, read_manifest
+from wayproof.bundles.manifest import FileDigest, Manifest, digest_file
+from wayproof.bundles.parts import MAX_SHARDS, Shard, read_parts, refuse_gaps, refuse_strangers
 from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import MAX_SAFE_INTEGER
 from wayproof.errors import InputError
@@ -46,37 +47,8 @@ from wayproof.strict_json import convert_typed
 
 __all__ = ["MAX_SHARDS", "Shard", "check", "merge_parts", "score_shard"]
 
-MAX_SHARDS: Final = 256
-
+_SHARED: Final = ("suite", "ignore_unknown", "summary_only", "packets_bytes")
 _Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
-
-
-class Shard(NamedTuple):
-    """Shard ``number`` (from 1) of ``shard_count``."""
-
-    number: int
-    shard_count: int
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``i/N``.
-
-        Raises
-        ------
-        InputError
-            For anything but two whole numbers with 1 ≤ i ≤ N ≤ :data:`MAX_SHARDS`.
-        """
-        number, slash, count = text.partition("/")
-        if slash and number.isdecimal() and count.isdecimal() and text.isascii():
-            shard = cls(int(number), int(count))
-            if 1 <= shard.number <= shard.shard_count <= MAX_SHARDS:
-                return shard
-        raise InputError(
-            "not a shard",
-            setting="shard",
-            expected=f"i/N with 1 ≤ i ≤ N ≤ {MAX_SHARDS}",
-            found=text or '""',
-        )
 
 
 class PartSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -294,86 +266,19 @@ def _range_digest(path: Path, start: int, end: int) -> FileDigest:
 
 def _read_parts(folders: Sequence[Path]) -> list[_Part]:
     """Read the parts and put them in order; refuse those that don't belong together."""
-    parts = []
-    for folder in folders:
-        manifest = read_manifest(folder)
-        if manifest.kind != PART_KIND:
-            raise InputError(
-                "not a part", file=str(folder), expected=PART_KIND, found=manifest.kind
-            )
-        settings = convert_typed(manifest.settings, PartSettings, prefix="settings")
-        for name, digest in manifest.files.items():
-            if (folder / name).stat().st_size != digest.bytes:
-                raise InputError(
-                    "part is not whole",
-                    file=str(folder / name),
-                    expected=f"{digest.bytes} bytes",
-                    found=f"{(folder / name).stat().st_size} bytes",
-                )
-        parts.append(_Part(folder, manifest, settings))
-    if not parts:
-        raise InputError("no part given", expected="every shard's part")
-    parts.sort(key=lambda part: part.settings.shard)
-    _refuse_strangers(parts)
-    numbers = [part.settings.shard[0] for part in parts]
-    wanted = list(range(1, parts[0].settings.shard[1] + 1))
-    if numbers != wanted:
-        missing = sorted(set(wanted) - set(numbers))
-        twice = sorted({number for number in numbers if numbers.count(number) > 1})
-        raise InputError(
-            "not every shard once",
-            expected=f"shards 1 to {wanted[-1]}",
-            found="; ".join(
-                f"{what} {', '.join(map(str, those))}"
-                for what, those in (("missing", missing), ("twice", twice))
-                if those
-            ),
+    found = read_parts(folders, PART_KIND)
+    refuse_strangers(found, _SHARED, {"tasks": "tasks"})
+    parts = [
+        _Part(
+            part.folder,
+            part.manifest,
+            convert_typed(part.manifest.settings, PartSettings, prefix="settings"),
         )
-    place = 0
-    for part in [*parts, None]:
-        start = parts[0].settings.packets_bytes if part is None else part.settings.start
-        if start != place:
-            raise InputError(
-                "parts leave a gap or overlap",
-                file=str((part or parts[-1]).folder),
-                expected=f"byte {place}",
-                found=f"byte {start}",
-            )
-        place = place if part is None else part.settings.end
+        for part in found
+    ]
+    ranges = [(part.settings.start, part.settings.end) for part in parts]
+    refuse_gaps(found, ranges, parts[0].settings.packets_bytes, "byte")
     return parts
-
-
-def _refuse_strangers(parts: Sequence[_Part]) -> None:
-    """Refuse parts of another scoring: other settings, another count, other tasks."""
-    first = parts[0]
-    for part in parts[1:]:
-        for name in ("suite", "ignore_unknown", "summary_only", "packets_bytes"):
-            _refuse_other(first, part, name)
-        if part.settings.shard[1] != first.settings.shard[1]:
-            raise InputError(
-                "parts of different numbers of shards",
-                file=str(part.folder),
-                expected=f"{first.settings.shard[1]} shards, as {first.folder}",
-                found=str(part.settings.shard[1]),
-            )
-        if part.manifest.inputs.get("tasks") != first.manifest.inputs.get("tasks"):
-            raise InputError(
-                "parts of different tasks",
-                file=str(part.folder),
-                expected=f"those of {first.folder}",
-            )
-
-
-def _refuse_other(first: _Part, part: _Part, name: str) -> None:
-    expected, found = getattr(first.settings, name), getattr(part.settings, name)
-    if expected != found:
-        raise InputError(
-            "parts of different settings",
-            file=str(part.folder),
-            field=f"settings.{name}",
-            expected=f"{expected!r}, as {first.folder}",
-            found=repr(found),
-        )
 
 
 def _checked_inputs(

@@ -140,11 +140,24 @@ def custom_suite_id(recipe: Recipe) -> str:
 
 
 def suite_lines(
-    recipe: Recipe, *, processes: int = 1, executor: Executor | None = None
+    recipe: Recipe,
+    *,
+    processes: int = 1,
+    executor: Executor | None = None,
+    numbers: range | None = None,
 ) -> Iterator[bytes]:
     """Yield the lines of a suite, each with its line feed; few grids in memory at a time.
 
     The bytes are the same for any number of processes, and on any executor.
+
+    Parameters
+    ----------
+    recipe
+        What to make.
+    processes, executor
+        As for a run.
+    numbers
+        Only these grids after the header, numbered from 0; all when None.
 
     Raises
     ------
@@ -153,11 +166,11 @@ def suite_lines(
     """
     recipe.parameters.check()
     yield record_bytes(_header(recipe)) + b"\n"
-    grids = recipe.parameters.grids
+    wanted = range(recipe.parameters.grids) if numbers is None else numbers
     block_grids = 1 if processes == 1 and executor is None else _BLOCK_GRIDS
     blocks = (
-        (recipe, range(first, min(first + block_grids, grids)))
-        for first in range(0, grids, block_grids)
+        (recipe, wanted[first : first + block_grids])
+        for first in range(0, len(wanted), block_grids)
     )
     with (
         backend(processes, executor) as place,

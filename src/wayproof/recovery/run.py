@@ -6,18 +6,14 @@ and they are written in their order: the bytes are the same for any number of pr
 """
 
 import contextlib
-import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from wayproof.bundles.manifest import FileDigest
-from wayproof.bundles.places import refuse_existing
-from wayproof.bundles.whole_file import whole_file
 from wayproof.bundles.writer import BundleWriter
 from wayproof.canonical import record_bytes
 from wayproof.errors import InputError
@@ -29,31 +25,36 @@ from wayproof.evidence.recovery_names import (
     SUMMARY_NAME,
     TRACES_NAME,
 )
-from wayproof.evidence.recovery_records import AgentRecord, Count, Identifier, trial_id
-from wayproof.parallel.backend import Backend, backend
+from wayproof.evidence.recovery_records import AgentRecord, Count, Identifier
+from wayproof.parallel.backend import backend
 from wayproof.recovery.agents.controls import CONTROL_SOURCES
 from wayproof.recovery.agents.policy import PolicySource
+from wayproof.recovery.blocks import (
+    AgentLog,
+    Block,
+    Job,
+    check_portable,
+    finished_blocks,
+    sessions,
+)
 from wayproof.recovery.suite import PINNED_SUITES, SuiteReader
 from wayproof.recovery.summary import Summary
-from wayproof.recovery.track import Agent, SuiteTally, WrittenTrace
+from wayproof.recovery.track import SuiteTally
 from wayproof.recovery.tracks.registry import TRACKS
-from wayproof.recovery.trial import run_trial
 
 __all__ = [
-    "AGENT_LOG_SUFFIX",
     "MAX_POLICY_SEEDS",
     "RunReport",
     "RunRequest",
     "RunSettings",
+    "check_pin",
     "checked_seeds",
     "checked_sources",
+    "run_settings",
     "run_suite",
 ]
 
 MAX_POLICY_SEEDS: Final = 100_000
-AGENT_LOG_SUFFIX: Final = ".agent.log"
-_BLOCK_TRIALS: Final = 512
-_MAX_LOG_CHARS: Final = 16 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -94,23 +95,6 @@ class RunReport(NamedTuple):
     suite: FileDigest
     official: bool
     agent_log: Path | None = None
-
-
-class _Job(NamedTuple):
-    """All that a worker needs to make its blocks: the same for each."""
-
-    track: str
-    suite_id: str
-    policy_seeds: tuple[int, ...]
-
-
-class _Block(NamedTuple):
-    """The finished trials of a few grids for one policy."""
-
-    traces: bytes
-    results: bytes
-    tally: SuiteTally
-    logs: tuple[str, ...]
 
 
 def checked_sources(sources: tuple[PolicySource, ...]) -> tuple[PolicySource, ...]:
@@ -232,7 +216,7 @@ def run_suite(
         For a suite, policies or seeds that can't be used. Nothing is written.
     """
     sources = checked_sources(request.policies)
-    log = _AgentLog(out)
+    log = AgentLog(out)
     if any(source.identity is not None for source in sources):
         log.refuse_taken(overwrite=overwrite)
     policy_seeds = checked_seeds(request.policy_seeds)
@@ -240,19 +224,14 @@ def run_suite(
     with BundleWriter(out, kind=BUNDLE_KIND, overwrite=overwrite) as bundle:
         track, suite_id, scenarios = _copy_suite(request.suite, suite_name, bundle)
         suite_digest = bundle.close(SUITE_NAME)
-        official = _check_pin(suite_id, suite_digest, suite_name)
-        settings = RunSettings(
-            agents=tuple(source.identity for source in sources if source.identity is not None),
-            policies=tuple(source.name for source in sources),
-            policy_seeds=policy_seeds,
-            suite_id=suite_id,
-        )
-        job = _Job(track, suite_id, policy_seeds)
+        official = check_pin(suite_id, suite_digest, suite_name)
+        settings = run_settings(sources, policy_seeds, suite_id)
+        job = Job(track, suite_id, policy_seeds)
         total = scenarios * len(sources) * len(policy_seeds)
-        with _sessions(sources), backend(request.processes, request.executor) as place:
-            _check_portable(sources, place)
-            blocks = _blocks(bundle.path(SUITE_NAME), job, sources)
-            with contextlib.closing(place.map(_run_block, blocks)) as finished:
+        with sessions(sources), backend(request.processes, request.executor) as place:
+            check_portable(sources, place)
+            blocks = finished_blocks(place, bundle.path(SUITE_NAME), job, sources)
+            with contextlib.closing(blocks) as finished:
                 tally = TRACKS[track].tally()
                 _write_trials(bundle, finished, tally, log, progress, total)
         bundle.close(TRACES_NAME)
@@ -280,7 +259,19 @@ def _copy_suite(suite: Path, name: str, bundle: BundleWriter) -> tuple[str, str,
         return reader.track.name, reader.header.suite_id, scenarios
 
 
-def _check_pin(suite_id: str, digest: FileDigest, name: str) -> bool:
+def run_settings(
+    sources: tuple[PolicySource, ...], policy_seeds: tuple[int, ...], suite_id: str
+) -> RunSettings:
+    """Return what a manifest says of a run."""
+    return RunSettings(
+        agents=tuple(source.identity for source in sources if source.identity is not None),
+        policies=tuple(source.name for source in sources),
+        policy_seeds=policy_seeds,
+        suite_id=suite_id,
+    )
+
+
+def check_pin(suite_id: str, digest: FileDigest, name: str) -> bool:
     """Whether the suite is an official one; an official id with other bytes is refused."""
     pin = PINNED_SUITES.get(suite_id)
     if pin is not None and pin != digest.sha256:
@@ -296,68 +287,11 @@ def _check_pin(suite_id: str, digest: FileDigest, name: str) -> bool:
     return pin is not None
 
 
-@contextlib.contextmanager
-def _sessions(sources: tuple[PolicySource, ...]) -> Iterator[None]:
-    with contextlib.ExitStack() as stack:
-        for source in sources:
-            if source.session is not None:
-                stack.enter_context(source.session())
-        yield
-
-
-class _AgentLog:
-    """What agents leave to read, kept beside the bundle: it is theirs, and no evidence."""
-
-    def __init__(self, out: Path) -> None:
-        self._path = out.with_name(f"{out.name}{AGENT_LOG_SUFFIX}")
-        self._texts: list[str] = []
-        self._left_chars = _MAX_LOG_CHARS
-        self._lost = 0
-
-    def refuse_taken(self, *, overwrite: bool) -> None:
-        refuse_existing(self._path, overwrite=overwrite)
-
-    def add(self, texts: tuple[str, ...]) -> None:
-        for text in texts:
-            if len(text) <= self._left_chars:
-                self._texts.append(text)
-                self._left_chars -= len(text)
-            else:
-                self._lost += 1
-
-    def write(self) -> Path | None:
-        if not self._texts:
-            return None
-        if self._lost:
-            self._texts.append(f"== {self._lost} more trials left something to read\n")
-        with whole_file(self._path, overwrite=True) as file:
-            file.write("".join(self._texts).encode("utf-8", "backslashreplace"))
-        return self._path
-
-
-def _check_portable(sources: tuple[PolicySource, ...], place: Backend) -> None:
-    """Refuse a policy that can't be brought to a worker process."""
-    if not place.is_remote:
-        return
-    for source in sources:
-        try:
-            pickle.dumps(source)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise InputError(
-                "the policy's factory can't be sent to another process",
-                setting="policies",
-                index=source.name,
-                expected="a class or function of a module",
-                found=str(error),
-                mend="run it with processes=1",
-            ) from None
-
-
 def _write_trials(
     bundle: BundleWriter,
-    blocks: Iterable[_Block],
+    blocks: Iterable[Block],
     tally: SuiteTally,
-    log: _AgentLog,
+    log: AgentLog,
     progress: Progress,
     total: int,
 ) -> None:
@@ -369,41 +303,3 @@ def _write_trials(
         tally.merge(block.tally)
         log.add(block.logs)
         progress(tally.trials, total)
-
-
-# -- blocks ---------------------------------------------------------------------------
-
-
-def _blocks(
-    suite: Path, job: _Job, sources: tuple[PolicySource, ...]
-) -> Iterator[tuple[_Job, PolicySource, list[bytes]]]:
-    """Yield each block's policy and suite lines, in the order of the results."""
-    block_grids = max(1, _BLOCK_TRIALS // (3 * len(job.policy_seeds)))
-    for source in sources:
-        with SuiteReader(suite) as reader:
-            lines = (line for _, line in reader.raw_grids())
-            while block := list(islice(lines, block_grids)):
-                yield job, source, block
-
-
-def _run_block(job: _Job, source: PolicySource, lines: list[bytes]) -> _Block:
-    """Run a block's trials; a function of its arguments, wherever and how often it runs."""
-    track = TRACKS[job.track]
-    traces: list[bytes] = []
-    results: list[bytes] = []
-    logs: list[str] = []
-    tally = track.tally()
-    for line in lines:
-        for case in track.read_grid(line).cases():
-            for seed in job.policy_seeds:
-                ran = run_trial(job.suite_id, case, source, seed)
-                written = WrittenTrace(ran.trace, record_bytes(ran.trace))
-                agent = Agent(source.evidence_class, ran.agent_outcome)
-                finding = case.find(job.suite_id, written, agent)
-                tally.add(finding.result)
-                traces += (written.line, b"\n")
-                results += (finding.line, b"\n")
-                if ran.log:
-                    trial = trial_id(source.name, case.scenario_id, seed)
-                    logs.append(f"== {trial}: {ran.agent_outcome}\n{ran.log.rstrip()}\n")
-    return _Block(b"".join(traces), b"".join(results), tally, tuple(logs))

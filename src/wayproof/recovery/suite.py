@@ -5,7 +5,7 @@ A suite is canonical JSON Lines: a header, then a line a grid. Ids rise through 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -21,6 +21,7 @@ __all__ = [
     "EXPECTED_RANDOM_WALK",
     "PINNED_SUITES",
     "REFERENCE_RESULTS_SHA256",
+    "AcrossGrids",
     "SuiteReader",
     "suite_path",
 ]
@@ -126,7 +127,7 @@ class SuiteReader:
 
     def grids(self) -> Iterator[tuple[bytes, GridCases]]:
         """Yield each grid's line and the grid, checked: by itself, and against those before."""
-        rules = _AcrossGrids(self.header.suite_id)
+        rules = AcrossGrids(self.header.suite_id)
         for number, line in self._lines:
             try:
                 grid = self.track.read_grid(line)
@@ -138,7 +139,7 @@ class SuiteReader:
             raise InputError("suite without grids", file=self.name, expected="a line a grid")
 
 
-class _AcrossGrids:
+class AcrossGrids:
     """What holds between the grids of a suite: ids rise, grids differ, ids are its own.
 
     It keeps a digest and a line number a grid, some 100 bytes, however large the grids.
@@ -151,14 +152,36 @@ class _AcrossGrids:
 
     @property
     def is_empty(self) -> bool:
+        """Whether no grid was checked."""
         return not self._lines
 
     def check(self, line: int, grid: GridCases) -> None:
-        self._grid = self._checked_id(self._grid, grid.grid_id, "grid_id")
-        for at, case in enumerate(grid.cases()):
+        """Check the next grid.
+
+        Raises
+        ------
+        InputError
+            Naming the rule or the field.
+        """
+        self.check_names(
+            line, grid.grid_id, [case.scenario_id for case in grid.cases()], grid.fingerprint
+        )
+
+    def check_names(
+        self, line: int, grid_id: str, scenario_ids: Sequence[str], fingerprint: bytes
+    ) -> None:
+        """Check the next grid by what tells it from others.
+
+        Raises
+        ------
+        InputError
+            Naming the rule or the field.
+        """
+        self._grid = self._checked_id(self._grid, grid_id, "grid_id")
+        for at, scenario_id in enumerate(scenario_ids):
             field = f"scenarios[{at}].scenario_id"
-            self._scenario = self._checked_id(self._scenario, case.scenario_id, field)
-        first = self._lines.setdefault(grid.fingerprint, line)
+            self._scenario = self._checked_id(self._scenario, scenario_id, field)
+        first = self._lines.setdefault(fingerprint, line)
         if first != line:
             raise broken_rule("grids_differ", field="rows", found=f"the grid of line {first} again")
 
