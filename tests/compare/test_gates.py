@@ -7,13 +7,16 @@ import msgspec
 import pytest
 
 from compare_bundles import MakeBundle, packets_of, tasks_of
-from conftest import RunWayproof
+from conftest import RunWayproof, write_lines
 from wayproof.compare import CompareRequest, compare_bundles
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import Comparison
 from wayproof.fitness.score import ScoreRequest, score
 from wayproof.gates.comparison import ComparisonGates, comparison_gates, parse_drop
 from wayproof.gates.must_pass import must_pass_gates, read_passed, read_wanted
+from wayproof.measures.means import sufficiency_figures
+
+_NOTHING = {"expected_artifacts": ["x"]}
 
 
 @pytest.fixture
@@ -344,3 +347,36 @@ def test_the_bundle_that_lacks_the_order_is_named(make_bundle: MakeBundle, tmp_p
         with pytest.raises(InputError, match="doesn't hold the packet's order") as raised:
             compare_bundles(*pair, CompareRequest(measures=("R@5",)))
         assert raised.value.file == str(old)
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_gates_of_new_hold_a_bundle_of_the_first_form(
+    tmp_path: Path, wayproof: RunWayproof, attempts: int
+) -> None:
+    """Its summary lacks three figures; they follow from its results, and the lines are the same."""
+    tasks = [*tasks_of(5), {"task_id": "v"}, {"task_id": "w"}]
+    packets = [
+        {**packet, "attempt": number, **({} if number * at % 3 else {"error": "x"})}
+        for at, packet in enumerate(packets_of([*tasks_of(5), {**tasks[5], **_NOTHING}]))
+        for number in range(1, attempts + 1)
+    ]
+    request = ScoreRequest(
+        tasks=write_lines(tmp_path / "tasks.jsonl", tasks),
+        packets=write_lines(tmp_path / "packets.jsonl", packets),
+    )
+    lines, figures = [], []
+    for form in (True, False):
+        place = tmp_path / f"first-{form}"
+        record = score(request, place, first_form=form)
+        figures.append(sufficiency_figures(place / "results.jsonl"))
+        ran = wayproof(
+            *("compare", place, place, "--min-sufficient", "50%", "--min-sufficient-tasks", "50%"),
+            *("--max-debts", "sufficiency=9", "--max-p95-ms", "60", "--max-unmeasured", "0"),
+        )
+        assert ran.status == 1
+        lines.append([line for line in ran.out.splitlines() if line.startswith("gate ")])
+    assert len(lines[0]) == 5
+    assert lines[0] == lines[1]
+    assert figures[0] == figures[1]
+    assert figures[0] == {name: record["summary"][name] for name in figures[0]}
+    assert figures[0]["vacuous_count"]

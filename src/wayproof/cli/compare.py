@@ -205,7 +205,7 @@ def _gates_of_new(
     if not gates and not wanted:
         return []
     from wayproof.bundles.reader import open_bundle, read_record
-    from wayproof.evidence.fitness_names import BUNDLE_KIND, SUMMARY_NAME
+    from wayproof.evidence.fitness_names import BUNDLE_KIND, RESULTS_NAME, SUMMARY_NAME
     from wayproof.fitness.gates import check_gates
 
     new = args.bundles[-1]
@@ -221,6 +221,10 @@ def _gates_of_new(
         )
     bundle = open_bundle(new, kind=BUNDLE_KIND)
     summary = read_record(bundle, SUMMARY_NAME, dict[str, Any])["summary"]
+    if "vacuous_count" not in summary:  # of the first form
+        from wayproof.measures.means import sufficiency_figures
+
+        summary = {**summary, **sufficiency_figures(new / RESULTS_NAME)}
     lines = [
         GateLine(
             bound=verdict.bound,

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 
 import msgspec
 
-from wayproof.canonical import Record
+from wayproof.canonical import Record, canonical_number
 from wayproof.errors import InputError
 from wayproof.measures.rows import Row
-from wayproof.measures.values import Asked, Attempts, asked_measures
+from wayproof.measures.values import Asked, Attempts, asked_measures, passes
 
-__all__ = ["MeasureMean", "measure_means"]
+__all__ = ["MeasureMean", "measure_means", "sufficiency_figures"]
 
 
 class MeasureMean(Record, frozen=True):
@@ -68,6 +69,36 @@ def measure_means(
     return [
         _mean(one, found, task_count, missing) for one, found in zip(asked, values, strict=True)
     ]
+
+
+def sufficiency_figures(results: Path) -> dict[str, int | float | None]:
+    """Count what the summary of a first-form bundle (``wayproof.fitness/1``) lacks.
+
+    Returns
+    -------
+    dict
+        ``vacuous_count``; ``mean_sufficiency``, each task's share of sufficient among its
+        results that could fail, rounded down to 6 decimals; and over how many tasks.
+
+    Raises
+    ------
+    InputError
+        For what is no results file.
+    """
+    vacuous_count = 0
+    shares: list[Fraction] = []
+    for _, group in groupby(_rows(results), key=lambda row: row.task_id):
+        rows = list(group)
+        passed, able = passes(rows)
+        vacuous_count += len(rows) - able
+        if able:
+            shares.append(Fraction(passed, able))
+    mean = sum(shares) * 10**6 / len(shares) if shares else None
+    return {
+        "mean_sufficiency": None if mean is None else canonical_number((mean // 1) / 10**6),
+        "mean_sufficiency_denominator": len(shares),
+        "vacuous_count": vacuous_count,
+    }
 
 
 def _mean(asked: Asked, values: Sequence[float], task_count: int, missing: int) -> MeasureMean:
