@@ -10,7 +10,7 @@ fi
 more=()
 if [ -n "${MEASURES:-}" ]; then more+=(--measures "recall precision $MEASURES"); fi
 status=0
-python -m wayproof compare "$BASE_BUNDLE" "$out/new" --config "$out/wayproof.toml" \
+python -P -m wayproof compare "$BASE_BUNDLE" "$out/new" --config "$out/wayproof.toml" \
   --format "json=$out/compare.json" --format "markdown=$out/compare.md" \
   --format "junit=$out/compare-junit.xml" ${more[@]+"${more[@]}"} || status=$?
 if [ "$status" -gt 1 ]; then exit "$status"; fi

@@ -215,3 +215,29 @@ def test_a_pull_request_cannot_empty_the_list_of_tasks_that_must_pass(tmp_path: 
     ran = project.run()
     assert ran.status == 1
     assert ran.said.count("gate FAIL: must-pass") >= 2
+
+
+def test_a_pull_request_cannot_bring_its_own_program(project: Project) -> None:
+    """Modules in the revision's folder are not imported: neither ours nor the standard library's."""
+    project.packets[3]["selected_artifacts"] = []
+    project.write(GATES)
+    for name in ("wayproof/__init__.py", "wayproof/__main__.py", "json.py", "argparse.py"):
+        path = project.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("import os\nos._exit(0)\n", "utf-8")
+    project.commit()
+    ran = project.run()
+    assert ran.status == 1
+    assert "::error title=fail-on new-sufficiency-debt::gate FAIL" in ran.said
+    text = (ROOT / "action.yml").read_text("utf-8")
+    assert not re.findall(r"python (?!-P )-m", text)
+
+
+def test_the_action_twice_in_a_job(project: Project) -> None:
+    """The second one's annotations are its own."""
+    project.packets[3]["selected_artifacts"] = []
+    project.write(GATES)
+    project.commit()
+    assert project.run().said.count("::error title=fail-on") == 1
+    assert project.run().said.count("::error title=fail-on") == 1
+    assert "::error" not in project.run(BASE_BUNDLE="").said
