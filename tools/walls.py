@@ -38,6 +38,10 @@ BUILTINS = {
     "exec": "text is data and never run",
     "compile": "text is data and never run",
     "__builtins__": "import it by name, so that the walls see it",
+    "__loader__": "import it by name, so that the walls see it",
+    "__spec__": "import it by name, so that the walls see it",
+    "help": "only wayproof.cli writes to the terminal; return records",
+    "KeyboardInterrupt": "only wayproof.cli exits; raise a WayproofError",
 }
 """Names without an import that the walls are about, and what to do instead."""
 
@@ -46,7 +50,50 @@ ALSO_BANNED = {
     "importlib.__import__": "import it by name, so that the walls see it",
     "os.system": "programs are started from fixed argument lists",
     "os.popen": "programs are started from fixed argument lists",
+    "pydoc": "import it by name, so that the walls see it",
+    "unittest": "tests stand outside of the package",
+    **dict.fromkeys(
+        (
+            *("os.execl", "os.execle", "os.execlp", "os.execlpe", "os.execv", "os.execve"),
+            *("os.execvp", "os.execvpe", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawnv"),
+        ),
+        "programs are started from fixed argument lists",
+    ),
+    **dict.fromkeys(
+        ("ctypes", "posix", "nt", "_thread"), "name what the standard library calls it"
+    ),
+    **dict.fromkeys(
+        ("os.kill", "os.killpg", "signal.raise_signal", "signal.pthread_kill"),
+        "only wayproof.cli exits; raise a WayproofError",
+    ),
+    **dict.fromkeys(
+        ("argparse", "optparse", "getopt"), "only wayproof.cli reads a command line, and exits"
+    ),
+    **dict.fromkeys(
+        (
+            *("os.write", "faulthandler", "pprint.pprint", "pprint.pp", "rich", "warnings.warn"),
+            *("warnings.warn_explicit", "traceback.print_exc", "traceback.print_exception"),
+            *("traceback.print_last", "traceback.print_list", "traceback.print_stack"),
+        ),
+        "only wayproof.cli writes to the terminal; return records",
+    ),
+    **dict.fromkeys(
+        ("email.utils.localtime", "email.utils.formatdate", "email.utils.make_msgid"),
+        "the clock is read in bundles/writer.py and for agents' deadlines only",
+    ),
+    **dict.fromkeys(
+        (
+            *("os.uname", "os.getlogin", "pwd", "pathlib.Path.home", "os.path.expanduser"),
+            *("os.environ", "os.environb", "os.getenv"),
+        ),
+        "results don't depend on who computes them, or where",
+    ),
+    **dict.fromkeys(("tempfile.mktemp",), "unsafe, and random"),
 }
+
+_CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
+"""Of ``datetime``'s classes: whatever stands before the dot may be one of them."""
+_OPENERS = frozenset({"open", "io.open", "io.FileIO", "os.fdopen", "codecs.open"})
 
 _DEVICES = re.compile(r"/dev/(stdout|stderr|tty|fd/[12]|u?random)")
 _SUPPRESSED = re.compile(r"#\s*noqa\b(?!:)|#\s*noqa:[^#]*\b(TID251|T20\d?)\b|#\s*ruff:\s*noqa")
@@ -75,7 +122,15 @@ class Permit(NamedTuple):
 PERMITS: tuple[Permit, ...] = (
     Permit(
         ("cli/*",),
-        ("print", "sys.stdout", "sys.stderr", "SystemExit"),
+        (
+            "print",
+            "sys.stdout",
+            "sys.stderr",
+            "SystemExit",
+            "KeyboardInterrupt",
+            "rich",
+            "argparse",
+        ),
         "the command line prints, and turns argparse's way of ending into a status",
     ),
     Permit(("cli/__init__.py",), ("importlib.import_module",), "loads the asked-for command only"),
@@ -99,7 +154,23 @@ PERMITS: tuple[Permit, ...] = (
     Permit(("bundles/kinds.py",), ("importlib.import_module",), "loads what a kind's row names"),
     Permit(("capture/registry.py",), ("importlib.import_module",), "loads a log format"),
     Permit(("schemas.py",), ("importlib.import_module",), "loads a record's type"),
-    Permit(("recovery/agents/stdio.py",), ("time",), "agents have deadlines"),
+    Permit(("recovery/agents/stdio.py",), ("time", "os.write"), "agents have deadlines and a pipe"),
+    Permit(
+        ("recovery/agents/processes.py",),
+        ("os.kill", "os.killpg", "ctypes"),
+        "ends an agent with every process that it started",
+    ),
+    Permit(
+        ("recovery/agents/stdio.py", "recovery/reproduce.py"),
+        ("os.environ",),
+        "what is started inherits it",
+    ),
+    Permit(("__main__.py",), ("KeyboardInterrupt",), "turns it into a status"),
+    Permit(
+        ("cli/__init__.py", "parallel/pool.py"),
+        ("getattr(signal, …)",),
+        "handles the signals that this system has",
+    ),
     Permit(
         ("parallel/pool.py",), ("os._exit",), "a worker without a parent has nobody to raise to"
     ),
@@ -309,12 +380,31 @@ class _Reader:
         elif isinstance(node, ast.Name | ast.Attribute):
             if isinstance(node.ctx, ast.Load):
                 yield self._named(node)
+                if isinstance(node, ast.Attribute) and node.attr in _CLOCK_METHODS:
+                    yield f"datetime.datetime.{node.attr}"
         elif isinstance(node, ast.Call):
             yield self._named(node)
+            yield from self._called(node)
             if self._hides(node):
                 yield f"{ast.unparse(node.func)}({self._named(node.args[0])}, …)"
         elif isinstance(node, ast.Constant) and _is_device(node.value):
             yield str(node.value)
+        elif isinstance(node, ast.Constant) and node.value == "__builtins__":
+            yield "__builtins__"
+
+    def _called(self, node: ast.Call) -> Iterator[str]:
+        """Yield a clock that is asked for by its method's name, and a stream by its number."""
+        words = [one.value for one in node.args if isinstance(one, ast.Constant)]
+        name = self._named(node.func)
+        if name in {"operator.methodcaller", "operator.attrgetter"}:
+            for word in words:
+                if isinstance(word, str):
+                    asked = _CLOCK_METHODS.intersection(word.split("."))
+                    yield from (f"datetime.datetime.{one}" for one in sorted(asked))
+        words += [one.value.value for one in node.keywords if isinstance(one.value, ast.Constant)]
+        called = name or (node.func.id if isinstance(node.func, ast.Name) else "")
+        if called in _OPENERS and any(type(word) is int and word < 3 for word in words[:1]):
+            yield "/dev/stdout"
 
     def _hides(self, node: ast.Call) -> bool:
         """Tell whether a call reaches into a watched module by a name that is computed."""

@@ -218,7 +218,7 @@ def test_a_pull_request_cannot_empty_the_list_of_tasks_that_must_pass(tmp_path: 
 
 
 def test_a_pull_request_cannot_bring_its_own_program(project: Project) -> None:
-    """Modules in the revision's folder are not imported: neither ours nor the standard library's."""
+    """Modules in the revision's folder stay out: neither ours nor Python's is replaced."""
     project.packets[3]["selected_artifacts"] = []
     project.write(GATES)
     for name in ("wayproof/__init__.py", "wayproof/__main__.py", "json.py", "argparse.py"):

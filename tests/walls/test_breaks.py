@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tools.walls import faults
+from tools.walls import faults, read_tree
 
 ROOT = Path(__file__).parents[2]
 
@@ -163,3 +163,58 @@ def test_a_breach_is_seen(copy: Path, name: str) -> None:
     module = breach.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     told = [line for line in complaints if breach.seen in line]
     assert any(breach.file in line or module in line for line in told), complaints
+
+
+HIDDEN = {
+    "clock, parameter": "import datetime\ndef f(d=datetime.datetime): return d.now()",
+    "clock, pair": "import datetime\na, b = datetime.datetime, 1\nN = a.now()",
+    "clock, list": "import datetime\nN = [datetime.datetime][0].now()",
+    "clock, loop": "import datetime\nfor d in (datetime.datetime,):\n    d.utcnow()",
+    "clock, instance": "import datetime\nN = datetime.datetime.min.now()",
+    "clock, type": "import datetime\nN = type(datetime.date.min).today()",
+    "clock, methodcaller": "import operator as o\nN = o.methodcaller('now')",
+    "clock, attrgetter": "from operator import attrgetter\nN = attrgetter('datetime.now')",
+    "clock, nanoseconds": "from time import time_ns as t\nN = t()",
+    "clock, star": "from time import *\nN = time()",
+    "clock, e-mail": "from email.utils import localtime\nN = localtime()",
+    "exit, signal": "import os, signal\nos.kill(0, signal.SIGTERM)",
+    "exit, raised signal": "from signal import raise_signal as stop\nstop(2)",
+    "exit, interrupt": "raise KeyboardInterrupt",
+    "exit, posix": "import posix\nposix._exit(1)",
+    "exit, argparse": "import argparse\nargparse.ArgumentParser().exit(1)",
+    "exit, exec": "import os as o\no.execv('/bin/true', ['true'])",
+    "terminal, os.write": "import os\nos.write(1, b'x')",
+    "terminal, descriptor": "open(1, 'w').write('x')",
+    "terminal, named descriptor": "open(file=2, mode='w').write('x')",
+    "terminal, FileIO": "from io import FileIO as f\nf(1, 'w').write(b'x')",
+    "terminal, stderr": "from sys import stderr as e\ne.write('x')",
+    "terminal, warnings": "import warnings\nwarnings.warn('x')",
+    "terminal, traceback": "import traceback\ntraceback.print_exc()",
+    "terminal, rich": "from rich import print as tell\ntell(1)",
+    "terminal, default": "def f(tell=print): tell(1)",
+    "terminal, map": "list(map(print, 'x'))",
+    "terminal, help": "help(1)",
+    "chance, secrets": "from secrets import token_hex as t\nN = t()",
+    "chance, system": "from random import SystemRandom as S\nN = S().random()",
+    "chance, uuid1": "from uuid import uuid1 as u\nN = u()",
+    "chance, name": "import tempfile\nN = tempfile.mktemp()",
+    "host": "import os\nN = os.uname()",
+    "user": "from pathlib import Path as P\nN = P.home()",
+    "environment": "from os import environ as e\nN = e['LANG']",
+    "import, loader": "__loader__.load_module('time')",
+    "import, pydoc": "from pydoc import locate\nlocate('time.time')",
+    "import, globals": "globals()['__builtins__']['print'](1)",
+    "import, ctypes": "import ctypes\nN = ctypes.CDLL(None).time(0)",
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_hidden_breach_is_seen_in_the_syntax_tree(copy: Path, name: str) -> None:
+    """Whatever the banned thing is called, and wherever it is asked for."""
+    path = copy / "src" / "wayproof" / "fitness" / "judge.py"
+    before = path.read_text("utf-8")
+    path.write_text(f"{before}\n\n{HIDDEN[name]}\n", "utf-8")
+    try:
+        assert {one.file for one in read_tree(copy)} == {"src/wayproof/fitness/judge.py"}
+    finally:
+        path.write_text(before, "utf-8")
