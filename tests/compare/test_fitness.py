@@ -383,3 +383,15 @@ def test_numbers_of_the_real_rankers(shared_data: Path, tmp_path: Path) -> None:
         assert row.effective == pytest.approx(worth, abs=0.05)
         queue = comparison.queues[0]
         assert (queue.new, queue.paid, queue.carried) == (27, 52, 89)
+
+
+def test_a_result_that_could_not_fail_pays_no_error(make_bundle: MakeBundle) -> None:
+    """A task that expects nothing failed by its route's error; without one nothing was checked."""
+    tasks = [{"task_id": "t000", "family": "f0"}, *tasks_of(8)[1:]]
+    packets = [{"task_id": "t000", "error": "broken"}, *packets_of(tasks_of(8)[1:])]
+    base = make_bundle("base", tasks, packets)
+    del packets[0]["error"]
+    comparison = _compare(base, make_bundle("new", tasks, packets))
+    assert _changes(comparison, 0) == {"sufficiency:t000": "no_longer_measured"}
+    (debt,) = comparison.queues[0].debts
+    assert debt.reason == "the new result could not fail"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -380,3 +381,37 @@ def test_gates_of_new_hold_a_bundle_of_the_first_form(
     assert figures[0] == figures[1]
     assert figures[0] == {name: record["summary"][name] for name in figures[0]}
     assert figures[0]["vacuous_count"]
+
+
+def _time(comparison: Comparison, **changes: Any) -> list[str]:
+    """States of a bound of 10 ms on the rise of the median, with this row's fields changed."""
+    base: dict[str, Any] = {"better": 1, "worse": 2, "left_out": {}}
+    rows = [
+        msgspec.structs.replace(row, **{**base, **changes}) if row.name == "censored_p50" else row
+        for row in comparison.measures
+    ]
+    return _states(msgspec.structs.replace(comparison, measures=rows), "censored_p50=10")
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"low": -1.0, "high": 10.0}, "pass"),
+        ({"low": -1.0, "high": 10.001}, "undecided"),
+        ({"low": 10.0, "high": 11.0}, "undecided"),
+        ({"low": 10.001, "high": 11.0}, "fail"),
+        ({"low": 10.001, "high": 11.0, "left_out": {"lost in NEW": 3}}, "fail"),
+        ({"low": -1.0, "high": 1.0, "left_out": {"lost in NEW": 1}}, "undecided"),
+        ({"low": None, "low_censored": "above", "high": None, "high_censored": "above"}, "fail"),
+        ({"low": None, "low_censored": "below", "high": None, "high_censored": "below"}, "pass"),
+        ({"low": None, "high": None}, "undecided"),
+        ({"low": 50.0, "high": 60.0, "better": 0, "worse": 0}, "pass"),
+        ({"low": 50.0, "high": 60.0, "better": 1, "worse": 0}, "fail"),
+        ({"low": 50.0, "high": 60.0, "better": 0, "worse": 1}, "fail"),
+    ],
+)
+def test_three_states_of_a_rise_of_time(
+    comparison: Comparison, changes: dict[str, Any], state: str
+) -> None:
+    """Slower is worse; what NEW no longer measures makes no gate pass and saves none."""
+    assert _time(comparison, **changes) == [state]

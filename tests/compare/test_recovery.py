@@ -15,6 +15,7 @@ from wayproof.compare import CompareRequest, compare_bundles
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import RecoveryComparison
 from wayproof.evidence.recovery_records import Action
+from wayproof.gates.comparison import ComparisonGates, comparison_gates, parse_drop
 from wayproof.recovery.agents.controls import CONTROL_SOURCES, Planner
 from wayproof.recovery.agents.policy import Observation, client_agent
 from wayproof.recovery.run import RunRequest, run_suite
@@ -225,3 +226,25 @@ def test_kinds_are_not_mixed(tmp_path: Path, wayproof: RunWayproof) -> None:
     assert (ran.status, ran.out) == (2, "")
     assert "--min-sufficient, --must-pass: gates of navigation fitness" in ran.err
     assert "--no-config" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "state"),
+    [
+        (-0.1, 0.1, "pass"),
+        (-0.1001, 0.1, "undecided"),
+        (-0.3, -0.1, "undecided"),
+        (-0.3, -0.1001, "fail"),
+        (None, None, "undecided"),
+    ],
+)
+def test_a_bound_on_verified_has_three_states(
+    tmp_path: Path, low: float | None, high: float | None, state: str
+) -> None:
+    """Wholly within passes, wholly beyond fails; at the bound itself it is within."""
+    base = _bundle(tmp_path / "base", _policy("walker", 5))
+    found = _compare(base, _bundle(tmp_path / "new", _policy("walker", 4)))
+    policies = [msgspec.structs.replace(one, low=low, high=high) for one in found.policies]
+    gates = ComparisonGates(max_drop=(parse_drop("verified=0.1"),))
+    lines = comparison_gates(msgspec.structs.replace(found, policies=policies), gates)
+    assert [line.state for line in lines] == [state]

@@ -126,6 +126,16 @@ def sizes(role: str, **changes: Any) -> Edit:
     return manifest(lambda document: document["inputs"][role].update(changes))
 
 
+def _twice(name: str) -> Edit:
+    """Write the last line of a file once more."""
+
+    def edit(folder: Path) -> None:
+        lines = (folder / name).read_bytes().splitlines(keepends=True)
+        (folder / name).write_bytes(b"".join([*lines, lines[-1]]))
+
+    return edit
+
+
 EMPTY = hashlib.sha256().hexdigest()
 
 KINDS: dict[str, tuple[Edit, str]] = {
@@ -291,6 +301,8 @@ KINDS: dict[str, tuple[Edit, str]] = {
         sizes("tasks", sha256="0" * 64 + "\n"),
         r"inputs\.tasks\.sha256: value out of range",
     ),
+    "a result twice": (_twice("results.jsonl"), "not ordered by task_id, then attempt"),
+    "a debt twice": (_twice("debts.jsonl"), "debts that no result owes"),
     "more drafts than the tasks can have held": (
         record("summary.json", lambda document: document.update(draft_task_count=10**6)),
         r"inputs\.tasks\.bytes: input can't have this size",
@@ -443,6 +455,16 @@ def test_a_suite_that_states_nothing_is_no_result_of_scoring(tmp_path: Path) -> 
 
 # -- only the summary -----------------------------------------------------------------
 
+
+def _part_a_route_type(rows: dict[str, dict[str, int]]) -> None:
+    """Take one passing result out of a route type, and all that were late with it."""
+    whole = rows["context_pack"]
+    taken = {"task_count": 1, "sufficiency_pass_count": 1, "latency_fail_count": 2}
+    rows["other"] = {name: taken.get(name, 0) for name in whole}
+    for name in whole:
+        whole[name] -= rows["other"][name]
+
+
 BRIEF: dict[str, tuple[Edit, str]] = {
     "not JSON": (
         in_bytes("summary.json", b"{", b"not json"),
@@ -495,6 +517,23 @@ BRIEF: dict[str, tuple[Edit, str]] = {
         ),
         "summary.task_count: summary contradicts itself",
     ),
+    "a failure of what was expected of nobody": (
+        summary(mean_recall_at_packet=None, mean_recall_at_packet_denominator=0),
+        "mean_recall_at_packet_denominator: summary contradicts itself; expected at least 1",
+    ),
+    "a route type without results": (
+        record(
+            "summary.json",
+            lambda document: document["route_type_metrics"].update(
+                other=dict.fromkeys(document["route_type_metrics"]["context_pack"], 0)
+            ),
+        ),
+        "other.*task_count: summary contradicts itself; expected at least 1",
+    ),
+    "more late results of a route type than results": (
+        record("summary.json", lambda document: _part_a_route_type(document["route_type_metrics"])),
+        "other.*latency_fail_count: summary contradicts itself; expected at most 1",
+    ),
     "a status of one's own": (
         record("summary.json", lambda document: document.update(status="fail")),
         "status: summary contradicts itself",
@@ -523,6 +562,31 @@ def test_a_summary_alone_must_fit_itself(kind: str, brief: Path) -> None:
     reseal(brief)
     with pytest.raises(IntegrityError, match=message):
         verify(brief)
+
+
+def test_only_failures_lower_a_mean(tmp_path: Path) -> None:
+    """Two of three passed, so that two thirds of what was expected was found at least."""
+    wanted = {"expected_artifacts": ["x"], "scent_terms": ["term"]}
+    request = ScoreRequest(
+        tasks=write_lines(tmp_path / "tasks.jsonl", [{"task_id": n, **wanted} for n in "abc"]),
+        packets=write_lines(
+            tmp_path / "packets.jsonl",
+            [{"task_id": n, "selected_artifacts": ["x"], "summary": "term"} for n in "ab"],
+        ),
+        summary_only=True,
+    )
+    score(request, tmp_path / "brief")
+    whole = (tmp_path / "brief" / "summary.json").read_bytes()
+    for name in ("mean_recall_at_packet", "mean_scent_coverage"):
+        for mean, holds in ((0.666665, False), (0, False), (0.666666, True), (1, True)):
+            summary(**{name: mean})(tmp_path / "brief")
+            reseal(tmp_path / "brief")
+            if holds:
+                verify(tmp_path / "brief")
+            else:
+                with pytest.raises(IntegrityError, match=rf"{name}.*at least 0\.666666"):
+                    verify(tmp_path / "brief")
+            (tmp_path / "brief" / "summary.json").write_bytes(whole)
 
 
 # -- what stays undetectable ----------------------------------------------------------

@@ -245,6 +245,8 @@ def _matrix_rules(record: _SuiteRecord) -> Iterator[_Rule]:
 def _mean_rules(summary: _Summary) -> Iterator[_Rule]:
     for name in ("mean_recall_at_packet", "mean_precision_at_packet", "mean_scent_coverage"):
         yield from _mean_rule(summary, name)
+    yield from _success_rule(summary, "mean_recall_at_packet", "missing_id")
+    yield from _success_rule(summary, "mean_scent_coverage", "weak_scent")
     vacuous = summary.vacuous_count
     if vacuous is msgspec.UNSET:
         return
@@ -261,6 +263,26 @@ def _mean_rules(summary: _Summary) -> Iterator[_Rule]:
             "summary.mean_sufficiency",
             None if share is None else float(share),
             None if summary.mean_sufficiency is None else float(summary.mean_sufficiency),  # type: ignore[arg-type]
+        )
+
+
+def _success_rule(summary: _Summary, name: str, kind: str) -> Iterator[_Rule]:
+    """Let only failures lower a mean: a result that passes has all that was expected."""
+    mean, denominator = getattr(summary, name), getattr(summary, f"{name}_denominator")
+    failed, of_kind = summary.sufficiency_fail_count, summary.failure_kind_counts[kind]
+    yield _Rule(
+        f"summary.{name}_denominator",
+        f"at least 1: {kind} was checked",
+        denominator,
+        bool(denominator) or not of_kind,
+    )
+    if mean is not None and denominator:
+        least = max(0, denominator - failed) * 10**6 // denominator
+        yield _Rule(
+            f"summary.{name}",
+            f"at least {least / 10**6}: {failed} results failed",
+            mean,
+            round(mean * 10**6) >= least,
         )
 
 

@@ -116,10 +116,24 @@ function* meanRule(summary, name) {
   yield same(`summary.${name}`, mean === null || Number(mean.toFixed(6)) === mean, true);
 }
 
+/** A result that passes has all that was expected: only failures can lower the mean. */
+function* successRules(summary, name, kind) {
+  const [mean, denominator] = [summary[name], summary[`${name}_denominator`]];
+  const checked = denominator > 0 || summary.failure_kind_counts[kind] === 0;
+  yield same(`summary.${name}_denominator`, checked, true);
+  if (mean !== null && denominator > 0) {
+    const whole = BigInt(Math.max(0, denominator - summary.sufficiency_fail_count));
+    const least = Number((whole * 1_000_000n) / BigInt(denominator));
+    yield same(`summary.${name}`, Math.round(mean * 1_000_000) >= least, true);
+  }
+}
+
 function* meanRules(summary) {
   for (const name of MEANS) {
     yield* meanRule(summary, name);
   }
+  yield* successRules(summary, "mean_recall_at_packet", "missing_id");
+  yield* successRules(summary, "mean_scent_coverage", "weak_scent");
   const { vacuous_count: vacuous } = summary;
   if (vacuous === undefined) {
     return;
