@@ -1,8 +1,8 @@
 """Remake the screenshots of the docs, or look at every page in every form.
 
 python tools/screenshots.py            remakes docs/images/*.png
-python tools/screenshots.py --all DIR  every page whole, at 360, 768 and 1600 px, in light and
-dark, in English and French, into DIR
+python tools/screenshots.py --all DIR  every page whole, at 360, 768, 1280 and 1920 px, in light
+and dark, in English and French, printed, without scripts and at 200 %, into DIR
 """
 
 import argparse
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wayproof.cli import main
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 THEMES = ("light", "dark")
-WIDTHS_PX = (360, 768, 1600)
+WIDTHS_PX = (360, 768, 1280, 1920)
 LOCALES = {"en": "en-GB", "fr": "fr-FR"}
 DOCS_SIZE_PX = (1280, 860)
+PAPER_PX = 720
+"""About the width of A4 between its margins."""
 TASKS = 2_000
 
 
@@ -43,8 +45,10 @@ def make(command: str, *arguments: "str | Path") -> None:
 
 def make_pages(folder: Path) -> dict[str, Path]:
     """Write one of each page."""
-    bundle = samples.fitness_bundle(folder, TASKS)
-    tasks, packets = folder / "tasks.jsonl", folder / "packets.jsonl"
+    before = folder / "before"
+    before.mkdir()
+    bundle = samples.fitness_bundle(before, TASKS)
+    tasks, packets = before / "tasks.jsonl", before / "packets.jsonl"
     hostile = folder / "hostile-inputs"
     hostile.mkdir()
     pages = {name: folder / f"{name}.html" for name in ("fitness", "recovery", "hostile")}
@@ -55,6 +59,11 @@ def make_pages(folder: Path) -> dict[str, Path]:
     worse = samples.worse_bundle(bundle)
     make("report", "--compare", bundle, worse, "--out", folder / "compare.html")
     pages["compare"] = folder / "compare.html"
+    walkers = samples.walker_bundles(folder)
+    pages["compare-recovery"] = folder / "compare-recovery.html"
+    make("report", "--compare", *walkers, "--out", pages["compare-recovery"])
+    make("report", bundle, worse, folder / "wfrb-v0", walkers[1], "--out", folder / "index")
+    pages["index"] = folder / "index" / "index.html"
     return {**pages, "explorer": folder / "explorer" / "index.html"}
 
 
@@ -79,6 +88,12 @@ def half(page: "Page") -> None:
         page.click("#jump-forward")
 
 
+def show_pair(page: "Page") -> None:
+    """Let both versions of the agent go half their way."""
+    half(page)
+    page.evaluate("document.getElementById('trial').scrollIntoView()")
+
+
 def show_walk(page: "Page") -> None:
     """Let the random walk go half its way."""
     page.check('[name="policy"][value="random-walk"]')
@@ -97,23 +112,35 @@ SHOTS: dict[str, tuple[str, Callable[["Page"], None]]] = {
     "recovery-trial": ("recovery", show_trial),
     "explorer": ("explorer", show_walk),
     "compare": ("compare", as_opened),
+    "compare-recovery": ("compare-recovery", show_pair),
+    "index": ("index", as_opened),
 }
 
 
 @contextmanager
 def opened(
-    browser: "Browser", path: Path, *, theme: str, language: str, size: tuple[int, int]
+    browser: "Browser",
+    path: Path,
+    *,
+    theme: str,
+    language: str,
+    size: tuple[int, int],
+    zoom: float = 1,
+    scripts: bool = True,
 ) -> "Iterator[Page]":
-    """Open a page in a theme, a language and a size."""
+    """Open a page in a theme, a language, a size and a zoom, with or without scripts."""
     context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]},
+        viewport={"width": round(size[0] / zoom), "height": round(size[1] / zoom)},
+        device_scale_factor=zoom,
         color_scheme="dark" if theme == "dark" else "light",
         locale=LOCALES[language],
         reduced_motion="reduce",
+        java_script_enabled=scripts,
     )
     page = context.new_page()
     page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]")
+    if scripts:
+        page.wait_for_selector("html[data-ready]")
     yield page
     context.close()
 
@@ -142,6 +169,16 @@ def every_form(browser: "Browser", pages: dict[str, Path], out: Path) -> None:
                     ) as page:
                         file = out / f"{name}-{width}-{theme}-{language}.png"
                         page.screenshot(path=file, full_page=True)
+        wide: dict[str, Any] = {"theme": "light", "language": "en", "size": DOCS_SIZE_PX}
+        with opened(browser, path, **wide) as page:
+            page.emulate_media(media="print")
+            page.set_viewport_size({"width": PAPER_PX, "height": 1000})
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
+            page.screenshot(path=out / f"{name}-printed.png", full_page=True)
+        with opened(browser, path, **wide, scripts=False) as page:
+            page.screenshot(path=out / f"{name}-without-scripts.png", full_page=True)
+        with opened(browser, path, **wide, zoom=2) as page:
+            page.screenshot(path=out / f"{name}-200-percent.png", full_page=True)
 
 
 def run() -> None:

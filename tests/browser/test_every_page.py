@@ -116,9 +116,14 @@ def test_nothing_is_wider_than_the_window(path: Path, visit: Callable[..., "Page
     for language in ("en", "fr"):
         page = visit(path, query=f"?lang={language}")
         assert page.get_attribute("html", "lang") == language
-        for width in (360, 768, 1600):
+        for width in (320, 360, 768, 1920):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # On paper nothing scrolls: what is wider is lost.
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 720, "height": 1000})
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 720
 
 
 def test_no_text_is_left_out_of_a_language(path: Path, visit: Callable[..., "Page"]) -> None:

@@ -50,7 +50,7 @@ function endMarks(grid) {
 
 /** Where to draw a cell that a rejected action named, kept inside the drawing. */
 function keptInside(grid, [row, column]) {
-  const clamp = (value, length) => Math.max(-0.9, Math.min(length - 0.1, value));
+  const clamp = (value, length) => Math.max(-0.75, Math.min(length - 0.25, value));
   return [clamp(row, grid.rows.length), clamp(column, grid.rows[0].length)];
 }
 
