@@ -12,7 +12,7 @@ from wayproof.capture.edited import EditedFiles
 from wayproof.capture.ids import EXTERNAL, Roots, stable_id
 from wayproof.capture.lines import Problems, Source
 from wayproof.capture.packet import PacketOptions, make_packet, roots_of
-from wayproof.capture.registry import adapter_of, known_format, read_log
+from wayproof.capture.registry import adapter_of, detect, known_format, read_log
 from wayproof.capture.route import Route, RouteCutter, Tier, Until
 from wayproof.capture.session import SessionInfo, Sink
 from wayproof.capture.sessions import Sessions
@@ -21,6 +21,7 @@ from wayproof.errors import InputError
 __all__ = [
     "Capture",
     "Captured",
+    "Watch",
     "capture_file",
     "capture_logs",
     "captured_by",
@@ -28,10 +29,15 @@ __all__ = [
 ]
 
 
+Watch = Callable[[SessionInfo, str], Sink]
+"""Makes one more sink of a session that begins, told the log's format."""
+
+
 class Captured(msgspec.Struct, kw_only=True):
     """A session that was read: its route, and the packet made of it.
 
-    ``edited`` are the ids of the files that it edited, to its end, where that was asked for.
+    ``edited`` are the ids of the files that it edited, to its end, where that was asked for;
+    ``watcher`` is the sink that took all its events, where one was asked for.
     """
 
     file: str
@@ -40,6 +46,7 @@ class Captured(msgspec.Struct, kw_only=True):
     packet: dict[str, Any]
     size_bytes: int = 0
     edited: tuple[str, ...] = ()
+    watcher: Sink | None = None
 
     @property
     def session_id(self) -> str | None:
@@ -80,6 +87,7 @@ def capture_file(  # noqa: PLR0913 - each is a setting of its own
     until: Until | None = None,
     edits: bool = False,
     options: PacketOptions | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Captured]:
     """Yield the sessions of one log.
 
@@ -90,13 +98,27 @@ def capture_file(  # noqa: PLR0913 - each is a setting of its own
     """
     source = Source(path, name=name, problems=problems)
 
+    known_name = format_name or (detect(source) if watch is not None else None)
+
     def read(sessions: Sessions) -> str | None:
-        return read_log(source, sessions, format_name=format_name)
+        return read_log(source, sessions, format_name=known_name)
 
-    yield from captured_by(read, source, tier=tier, until=until, edits=edits, options=options)
+    yield from captured_by(
+        read,
+        source,
+        tier=tier,
+        until=until,
+        edits=edits,
+        options=options,
+        watch=partial(_told, watch, known_name) if watch is not None and known_name else None,
+    )
 
 
-def captured_by(
+def _told(watch: Watch, format_name: str, info: SessionInfo) -> Sink:
+    return watch(info, format_name)
+
+
+def captured_by(  # noqa: PLR0913 - each is a setting of its own
     read: Callable[[Sessions], str | None],
     source: Source,
     *,
@@ -105,17 +127,23 @@ def captured_by(
     edits: bool = False,
     options: PacketOptions | None = None,
     known: frozenset[int] = frozenset(),
+    watch: Callable[[SessionInfo], Sink] | None = None,
 ) -> Iterator[Captured]:
     """Yield the sessions that ``read`` hands over; it returns their format's name."""
     cutters: dict[str, RouteCutter] = {}
     editing: dict[str, EditedFiles] = {}
+    watchers: dict[str, Sink] = {}
 
     def sinks_of(info: SessionInfo) -> tuple[Sink, ...]:
         cutters[info.key] = RouteCutter(info, tier=tier, until=until)
-        if not edits:
-            return (cutters[info.key],)
-        editing[info.key] = EditedFiles(info)
-        return (cutters[info.key], editing[info.key])
+        sinks: list[Sink] = [cutters[info.key]]
+        if edits:
+            editing[info.key] = EditedFiles(info)
+            sinks.append(editing[info.key])
+        if watch is not None:
+            watchers[info.key] = watch(info)
+            sinks.append(watchers[info.key])
+        return tuple(sinks)
 
     found = read(Sessions(sinks_of, known=known))
     if found is None:
@@ -131,6 +159,7 @@ def captured_by(
             packet=packet,
             size_bytes=source.path.stat().st_size,
             edited=_ids(editing[key].paths, roots_of(route, wanted)) if edits else (),
+            watcher=watchers.get(key),
         )
 
 
@@ -153,6 +182,7 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
     problems: Problems | None = None,
     stdin: BinaryIO | None = None,
     progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
 ) -> Capture:
     """Capture the sessions of some logs, in their order.
 
@@ -179,6 +209,8 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
         The stream that ``"-"`` stands for.
     progress
         Called after each log with (logs read, logs in all).
+    watch
+        Makes one more sink for each session, which takes all its events.
 
     Raises
     ------
@@ -202,6 +234,7 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
                 until=until,
                 edits=edits,
                 options=options,
+                watch=watch,
             )
         except InputError as error:
             if log.named:
@@ -211,7 +244,7 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
             progress(done, max(done, total))
     found, parts = _without_parts(found)
     again_with = partial(captured_by, tier=tier, until=until, edits=edits, options=options)
-    found, resumed = _resumed(found, again_with)
+    found, resumed = _resumed(found, again_with, watch)
     kept, copies = originals(found)
     kept, idle = _asking(kept)
     return Capture(
@@ -243,6 +276,7 @@ def _is_idle(one: Captured) -> bool:
 def _resumed(
     found: Sequence[Captured],
     again_with: Callable[..., Iterator[Captured]],
+    watch: Watch | None,
 ) -> tuple[list[Captured], list[str]]:
     """Read resumed sessions again without the history that belongs to an earlier one.
 
@@ -270,7 +304,10 @@ def _resumed(
         for one in (first, *later):
             quiet = Source(Path(one.file), problems=Problems())
             if one is not first:
-                own = list(_own(quiet, name, frozenset(known), again_with))
+                again_by = again_with
+                if watch is not None:
+                    again_by = partial(again_with, watch=partial(_told, watch, name))
+                own = list(_own(quiet, name, frozenset(known), again_by))
                 again[id(one)] = own
                 if not own:
                     left_out.append(f"{one.file}: repeats the route of {first.file}")
