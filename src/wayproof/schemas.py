@@ -29,6 +29,9 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "trial-result": ("wayproof.evidence.recovery_records", "Result"),
     "recovery-summary": ("wayproof.recovery.summary", "Summary"),
     "suite-summary": ("wayproof.evidence.fitness_summary", "SuiteRecord"),
+    "rejection-episode": ("wayproof.evidence.rejection_records", "Episode"),
+    "rejection-session": ("wayproof.evidence.rejection_records", "SessionRecord"),
+    "rejection-summary": ("wayproof.evidence.rejection_records", "Summary"),
     "agent-protocol": ("wayproof.recovery.agents.messages", "AgentProtocol"),
     "manifest": ("wayproof.bundles.manifest", "Manifest"),
 }

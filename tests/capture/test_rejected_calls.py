@@ -97,7 +97,7 @@ def _claude(folder: Path, version: str, *results: tuple[str, str]) -> Path:
 
 
 def test_claude_words_of_a_person_are_no_tool_error(tmp_path: Path) -> None:
-    """An old log has a person's answer where a command's error stands: nobody knows."""
+    """An old log has a person's answer where a command's error stands: a refusal."""
     outcomes = _outcomes(
         _claude(
             tmp_path,
@@ -109,7 +109,7 @@ def test_claude_words_of_a_person_are_no_tool_error(tmp_path: Path) -> None:
         )
     )
     assert [one.ok for one in outcomes] == [None, False, False, False]
-    assert not any(one.refused for one in outcomes)
+    assert [one.refused for one in outcomes] == [True, False, False, False]
 
 
 def test_claude_error_without_its_exit_code(tmp_path: Path) -> None:

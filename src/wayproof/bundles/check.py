@@ -47,7 +47,7 @@ def check_bundle(folder: Path, request: CheckRequest | None = None) -> CheckedBu
     request = request or CheckRequest()
     manifest = read_manifest(folder)
     kind = kind_of(manifest, folder)
-    for role in request.sources:
+    for role in (*request.sources, *(("logs",) if request.logs else ())):
         if role not in kind.source_roles:
             raise InputError(
                 "this kind of bundle has no such inputs to be checked against",

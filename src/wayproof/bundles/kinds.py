@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from wayproof.bundles.manifest import Manifest
 from wayproof.errors import InputError
-from wayproof.evidence import fitness_names, recovery_names
+from wayproof.evidence import fitness_names, recovery_names, rejection_names
 
 __all__ = [
     "KINDS",
@@ -98,10 +98,13 @@ class CheckRequest(NamedTuple):
         The inputs that the bundle was made from, by role, to make it again and compare.
     progress
         Called now and then with (done, in all).
+    logs
+        Logs that the bundle was made from: any number of files and folders.
     """
 
     sources: Mapping[str, Path] = {}
     progress: Callable[[int, int], None] = lambda _done, _total: None
+    logs: tuple[str | Path, ...] = ()
 
 
 class CheckReport(NamedTuple):
@@ -183,6 +186,25 @@ KINDS: Final[dict[str, BundleKind]] = {
             recovery_names.SUITE_PART_KIND,
             files=(BundleFile(recovery_names.GRIDS_NAME), BundleFile(recovery_names.SUITE_NAME)),
             checker="wayproof.recovery.parts:check",
+        ),
+        BundleKind(
+            rejection_names.BUNDLE_KIND,
+            files=(
+                BundleFile(
+                    rejection_names.EPISODES_NAME,
+                    record="wayproof.evidence.rejection_records:Episode",
+                ),
+                BundleFile(
+                    rejection_names.SESSIONS_NAME,
+                    record="wayproof.evidence.rejection_records:SessionRecord",
+                ),
+                BundleFile(
+                    rejection_names.SUMMARY_NAME,
+                    record="wayproof.evidence.rejection_records:Summary",
+                ),
+            ),
+            checker="wayproof.rejections.check_bundle:check",
+            source_roles=("logs",),
         ),
         BundleKind(
             REPORT_KIND,

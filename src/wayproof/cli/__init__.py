@@ -63,6 +63,9 @@ COMMANDS: dict[str, Command] = {
     "recovery": Command(
         "wayproof.cli.recovery", "measure verified recovery after a rejected action"
     ),
+    "rejections": Command(
+        "wayproof.cli.rejections", "measure what agents did after rejected calls, from their logs"
+    ),
     "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
     "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),

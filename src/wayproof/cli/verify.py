@@ -19,6 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("fitness bundles", "score the inputs again and compare")
     group.add_argument("--tasks", metavar="T", type=Path, help="the tasks file of the bundle")
     group.add_argument("--packets", metavar="P", type=Path, help="its packets file")
+    logs = parser.add_argument_group("bundles of rejected calls", "read the logs again and compare")
+    logs.add_argument(
+        "--logs", metavar="LOG", nargs="+", default=[], help="the logs of the bundle, or a folder"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     given = {"tasks": args.tasks, "packets": args.packets}
     sources = {role: path for role, path in given.items() if path is not None}
     with count_progress("verifying") as progress:
-        checked = check_bundle(args.bundle, CheckRequest(sources, progress))
+        checked = check_bundle(args.bundle, CheckRequest(sources, progress, tuple(args.logs)))
     for line in _lines(checked):
         print(harmless(line))
     return 0

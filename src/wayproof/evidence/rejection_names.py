@@ -16,7 +16,10 @@ __all__ = [
     "EPISODES_NAME",
     "EPISODE_STRATA",
     "EVIDENCE",
+    "FLOOR_CALLS",
+    "GOAL_MAY_NOT_EXIST",
     "INVALID_KINDS",
+    "KINDS_OF",
     "LIMITS",
     "MALFORMED_KINDS",
     "MAX_WINDOW_CALLS",
@@ -27,6 +30,7 @@ __all__ = [
     "OUTCOMES",
     "REACHED",
     "REFUSED_KINDS",
+    "RESUMABLE_FORMATS",
     "SESSIONS_NAME",
     "STRATA",
     "SUMMARY_NAME",
@@ -35,11 +39,13 @@ __all__ = [
     "EpisodeStratum",
     "Evidence",
     "Kind",
+    "KindMeaning",
     "Match",
     "Outcome",
     "Rules",
     "Stratum",
     "Word",
+    "is_resumable",
     "rules_of",
 ]
 
@@ -81,6 +87,13 @@ class Word(NamedTuple):
     meaning: str
 
 
+class KindMeaning(NamedTuple):
+    """A kind of rejection and its meaning."""
+
+    name: Kind
+    meaning: str
+
+
 STRATA: Final[tuple[Word, ...]] = (
     Word("cancelled", "a parallel call failed, and this one was never run"),
     Word("refused", "a person or a policy said no"),
@@ -93,27 +106,53 @@ STRATA: Final[tuple[Word, ...]] = (
 
 EPISODE_STRATA: Final[tuple[EpisodeStratum, ...]] = ("invalid", "malformed", "refused")
 
-INVALID_KINDS: Final[tuple[Word, ...]] = (
-    Word("unknown_tool", "no such tool, agent type or skill"),
-    Word("bad_arguments", "arguments against the tool's schema, usage or range"),
-    Word("not_read_first", "an edit of a file that wasn't read (floor 2: read, edit)"),
-    Word("stale_read", "an edit of a file that changed since it was read (floor 2)"),
-    Word("no_file_open", "an editor's command without an open file (floor 2: open, edit)"),
-    Word("edit_no_match", "the text to replace isn't there"),
-    Word("edit_ambiguous", "the text to replace is there more than once"),
-    Word("edit_guarded", "a linter guards the editor: the edit would break the file"),
-    Word("edit_noop", "the edit would change nothing"),
-    Word("no_such_file", "the file or folder isn't there"),
-    Word("is_a_directory", "a folder where a file was asked for"),
-    Word("command_not_found", "the program, or the module run, isn't there"),
+INVALID_KINDS: Final[tuple[KindMeaning, ...]] = (
+    KindMeaning("unknown_tool", "no such tool, agent type or skill"),
+    KindMeaning("bad_arguments", "arguments against the tool's schema, usage or range"),
+    KindMeaning("not_read_first", "an edit of a file that wasn't read (floor 2: read, edit)"),
+    KindMeaning("stale_read", "an edit of a file that changed since it was read (floor 2)"),
+    KindMeaning("no_file_open", "an editor's command without an open file (floor 2: open, edit)"),
+    KindMeaning("edit_no_match", "the text to replace isn't there"),
+    KindMeaning("edit_ambiguous", "the text to replace is there more than once"),
+    KindMeaning("edit_guarded", "a linter guards the editor: the edit would break the file"),
+    KindMeaning("edit_noop", "the edit would change nothing"),
+    KindMeaning("no_such_file", "the file or folder isn't there"),
+    KindMeaning("is_a_directory", "a folder where a file was asked for"),
+    KindMeaning("command_not_found", "the program, or the module run, isn't there"),
 )
-MALFORMED_KINDS: Final[tuple[Word, ...]] = (
-    Word("not_one_action", "several actions, none, or one that can't be parsed"),
+FLOOR_CALLS: Final[dict[Kind, int]] = {"not_read_first": 2, "stale_read": 2, "no_file_open": 2}
+"""The least number of calls that reaching the goal can take, where it isn't 1."""
+GOAL_MAY_NOT_EXIST: Final[frozenset[Kind]] = frozenset(
+    {"no_such_file", "is_a_directory", "edit_noop"}
 )
-REFUSED_KINDS: Final[tuple[Word, ...]] = (
-    Word("by_person", "a person refused or interrupted the call"),
-    Word("by_policy", "a permission, a hook or a sandbox refused it"),
+"""Kinds of which "not reached" may mean that there was nothing to reach."""
+RESUMABLE_FORMATS: Final[frozenset[str]] = frozenset(
+    {"claude-code", "codex", "gemini", "copilot-cli", "opencode", "cursor", "openhands"}
 )
+"""Formats of conversations that a person can go on with: their log's end ends nothing."""
+
+
+def is_resumable(format_name: str, session_id: str | None, thread: str) -> bool:
+    """Whether a log's end may not be the end: OpenHands' evaluations name their sessions."""
+    if format_name == "openhands" and session_id is not None:
+        return False
+    return format_name in RESUMABLE_FORMATS and thread == ""
+
+
+MALFORMED_KINDS: Final[tuple[KindMeaning, ...]] = (
+    KindMeaning("not_one_action", "several actions, none, or one that can't be parsed"),
+)
+REFUSED_KINDS: Final[tuple[KindMeaning, ...]] = (
+    KindMeaning("by_person", "a person refused or interrupted the call"),
+    KindMeaning("by_policy", "a permission, a hook or a sandbox refused it"),
+)
+
+KINDS_OF: Final[dict[EpisodeStratum, tuple[Kind, ...]]] = {
+    "invalid": tuple(kind.name for kind in INVALID_KINDS),
+    "malformed": tuple(kind.name for kind in MALFORMED_KINDS),
+    "refused": tuple(kind.name for kind in REFUSED_KINDS),
+}
+"""The kinds of each stratum that has episodes."""
 
 OUTCOMES: Final[tuple[Word, ...]] = (
     Word("recovered", "the goal was reached in the least number of calls"),
@@ -181,15 +220,21 @@ def rules_of(format_name: str) -> Rules:
 
 
 LIMITS: Final[tuple[str, ...]] = (
-    "Calls are matched by text, not by meaning. A person sees more: of the goals reached by the "
-    "same means about one in five wasn't found, so the rates are 'at least'.",
+    (
+        "Calls are matched by text, not by meaning. A person sees more: of the goals reached by "
+        "the same means about one in five wasn't found, so the rates are 'at least'."
+    ),
     "Recovery by other means isn't seen, and 'at most' doesn't bound it.",
     "An edit that was accepted in a wrong place and undone later counts from its first acceptance.",
     "extra_calls includes calls that repair a parallel sibling.",
-    "'Did nothing' is the tool's word. Failures behind '|| true', behind pipes or with an "
-    "unlogged status aren't seen.",
-    "Compared with labels: Claude Code, OpenHands, SWE-agent, mini-swe-agent. The rates of every "
-    "other format are unchecked.",
+    (
+        "'Did nothing' is the tool's word. Failures behind '|| true', behind pipes or with an "
+        "unlogged status aren't seen."
+    ),
+    (
+        "Compared with labels: Claude Code, OpenHands, SWE-agent, mini-swe-agent. The rates of "
+        "every other format are unchecked."
+    ),
     "Rates compare only over the same tasks and the same format; none says that a task succeeded.",
 )
 

@@ -151,7 +151,7 @@ class Episode(Record, frozen=True, kw_only=True, omit_defaults=True):
         What ended the episode: the goal, a person's refusal of an attempt, the window, the end
         of the turn, a prompt before the agent had answered, or the log's end.
     episode_id
-        ``FILE:LINE:N``: the log, the rejected call's line, its number among the session's calls.
+        ``SESSION:N``: the session, and the rejected call's number among its calls.
     evidence
         What the claim that the goal was reached rests on; null: it wasn't reached.
     extra_calls
@@ -234,6 +234,8 @@ class SessionRecord(Record, frozen=True):
         The log, relative to the folder that all logs share.
     format
         The log's format.
+    session
+        ``FILE#N``: the log, and the session's place in it.
     session_id
         The log's own name of the session, or null.
     strata
@@ -248,6 +250,7 @@ class SessionRecord(Record, frozen=True):
     episodes: _Count
     file: _Name
     format: _Name
+    session: _Name
     session_id: _Name | None
     strata: StratumCounts
     task_id: _Name | None

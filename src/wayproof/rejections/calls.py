@@ -8,6 +8,7 @@ import msgspec
 
 from wayproof.canonical import canonical_bytes
 from wayproof.capture.ids import PathMap, Roots, full_path, stable_id
+from wayproof.capture.output import storable
 from wayproof.capture.session import Call
 from wayproof.capture.shell import typed_text
 from wayproof.capture.tools import Tool, command_of, folder_of, named_files, tool_of
@@ -21,7 +22,6 @@ from wayproof.rejections.edits import (
 from wayproof.rejections.programs import (
     Program,
     Step,
-    base_name,
     is_read_only,
     program_in,
     read_by,
@@ -197,25 +197,21 @@ def exact_key(call: Call, tool: Tool) -> bytes | None:
         if command is None:
             return None
         text = typed_text(command)
-        bare = _LEADING_CD.sub("", text).strip() or text.strip()
-        return _joined(tool.name, bare.encode("utf-8", "replace"))
-    if call.typed is not None:
-        return _joined(call.tool, call.typed.strip().encode("utf-8", "replace"))
-    if call.arguments is None:
-        return None
-    if isinstance(call.arguments, str):
-        return _joined(call.tool, call.arguments.encode("utf-8", "replace"))
-    kept = {key: one for key, one in call.arguments.items() if key not in _UNHEEDED}
+        return _joined(tool.name, _LEADING_CD.sub("", text).strip() or text.strip())
+    given = call.arguments if call.typed is None else call.typed.strip()
+    if given is None or isinstance(given, str):
+        return None if given is None else _joined(call.tool, given)
+    kept = {key: one for key, one in given.items() if key not in _UNHEEDED}
     if tool.purpose == "mutation":
         kept.pop("view_range", None)  # editors with several verbs heed it for viewing alone
     try:
-        return _joined(call.tool, canonical_bytes(kept))
-    except InputError:
-        return _joined(call.tool, msgspec.json.encode(kept, order="sorted"))
+        return _joined(call.tool, canonical_bytes(kept).decode())
+    except InputError:  # an integer beyond 2^53, say: sorted keys are the next best thing
+        return _joined(call.tool, msgspec.json.encode(kept, order="sorted").decode())
 
 
-def _joined(tool: str, rest: bytes) -> bytes:
-    return tool.encode("utf-8", "replace") + b"\0" + rest
+def _joined(tool: str, rest: str) -> bytes:
+    return f"{tool}\0{rest}".encode("utf-8", "surrogatepass")
 
 
 _MAX_TARGET_CHARS: Final = 300
@@ -239,4 +235,7 @@ def target_of(call: Call, read: About, places: Places, roots: Roots) -> str | No
 
 
 def _short(text: str | None) -> str | None:
-    return None if text is None else text[:_MAX_TARGET_CHARS] or None
+    if text is None:
+        return None
+    shown: str = storable(text)
+    return shown[:_MAX_TARGET_CHARS] or None

@@ -217,7 +217,6 @@ def edits_of_command(simple: Simple) -> Iterator[Edit]:
         yield from _sed(bare)
 
 
-
 def _sed(simple: Simple) -> Iterator[Edit]:
     words = [word for word in simple.words if word is not None]
     if not any(re.fullmatch(r"-[nErsuzabl]*i.*|--in-place.*", word) for word in words):

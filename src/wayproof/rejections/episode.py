@@ -2,8 +2,11 @@
 
 import msgspec
 
+from wayproof.capture.output import storable
 from wayproof.capture.session import Call
 from wayproof.evidence.rejection_names import (
+    FLOOR_CALLS,
+    GOAL_MAY_NOT_EXIST,
     Check,
     ClosedBy,
     EpisodeStratum,
@@ -20,13 +23,17 @@ from wayproof.evidence.rejection_records import (
     Lines,
 )
 from wayproof.rejections.calls import About
-from wayproof.rejections.intent import FLOOR_CALLS, Goal, Progress, has_goal, met_by
+from wayproof.rejections.intent import Goal, Progress, has_goal, met_by
 from wayproof.rejections.strata import Judged, evidence_of
 
 __all__ = ["Closing", "OpenEpisode", "Opening"]
 
-_GOAL_MAY_NOT_EXIST = frozenset({"no_such_file", "is_a_directory", "edit_noop"})
 _MAX_NAME_CHARS = 300
+
+
+def _name(text: str) -> str:
+    shown: str = storable(text)
+    return shown[:_MAX_NAME_CHARS]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +140,7 @@ class OpenEpisode:
                 line=call.line,
                 match=match,
                 result=result.verdict,
-                tool=call.tool[:_MAX_NAME_CHARS],
+                tool=_name(call.tool),
             )
         )
         attempt = self._closing is None and self._settle(
@@ -183,18 +190,19 @@ class OpenEpisode:
 
     def _fits(self, read: About, result: Judged) -> tuple[Match | None, Evidence | None]:
         """Say how a call fits the goal, and what shows that it reached it."""
-        goal = self.opening.goal
         if self.opening.stratum == "malformed":
-            if result.verdict == "malformed":
-                return "same", None
-            return "same", ("well_formed" if result.verdict != "cancelled" else None)
+            ran = result.verdict not in {"malformed", "cancelled"}
+            return "same", "well_formed" if ran else None
         if result.verdict not in {"accepted", "verdict", "unknown", "failed"}:
-            return has_goal(goal, self._progress, read), None
-        if goal.what == "edit":
+            return has_goal(self.opening.goal, self._progress, read), None
+        if self.opening.goal.what == "edit":
             return self._fits_edit(read, result)
+        return self._fits_other(read, result)
+
+    def _fits_other(self, read: About, result: Judged) -> tuple[Match | None, Evidence | None]:
+        goal = self.opening.goal
         best: Match | None = None
-        exact = goal.key is not None and read.key == goal.key
-        if exact:
+        if goal.key is not None and read.key == goal.key:
             evidence = self._shown(read, result)
             if evidence is not None:
                 return "exact", evidence
@@ -204,9 +212,8 @@ class OpenEpisode:
             if evidence is not None and match != "near":
                 return match, evidence
             best = best or match
-        if result.verdict == "failed" and best == "near":
-            return None, None
-        return best, None
+        is_nothing = result.verdict == "failed" and best == "near"
+        return (None if is_nothing else best), None
 
     def _shown(self, read: About, result: Judged) -> Evidence | None:
         """Return what shows that the same call was done; None: nothing does."""
@@ -276,15 +283,14 @@ class OpenEpisode:
             return self._refused_outcome()
         if self._closing is not None:
             return "recovered" if self._closing.position <= self.floor_calls else "recovered_detour"
-        if self.closed_by in {"refused", "prompt"} or self._near:
-            return "undecided"
-        if self.closed_by == "log_end" and self._resumable:
+        may_go_on = self.closed_by == "log_end" and self._resumable
+        if may_go_on or self._near or self.closed_by in {"refused", "prompt"}:
             return "undecided"
         if self.opening.stratum == "malformed":
             return "not_reached"
         if self._attempts and self._blind == len(self._attempts):
             return "blind_repeat"
-        return "undecided" if self.opening.kind in _GOAL_MAY_NOT_EXIST else "not_reached"
+        return "undecided" if self.opening.kind in GOAL_MAY_NOT_EXIST else "not_reached"
 
     def _refused_outcome(self) -> Outcome:
         if self._closing is not None:
@@ -304,8 +310,18 @@ class OpenEpisode:
             return "evidence"
         return "accepted" if self._attempts else "pursued"
 
-    def record(self, *, file: str, format_name: str, session_id: str | None) -> Episode:
-        """Return the episode, once it is closed."""
+    def record(self, session: str, *, file: str, session_id: str | None) -> Episode:
+        """Return the episode, once it is closed.
+
+        Parameters
+        ----------
+        session
+            What the session is called in the records.
+        file
+            The log that the episode stands in.
+        session_id
+            The log's own name of the session.
+        """
         opening, closing = self.opening, self._closing
         outcome = self._outcome()
         text = opening.text
@@ -316,7 +332,7 @@ class OpenEpisode:
             attempts=len(self._attempts),
             blind_repeats=self._blind,
             closed_by=self.closed_by or "log_end",
-            episode_id=f"{file}:{call.line}:{opening.number}",
+            episode_id=f"{session}:{opening.number}",
             evidence=closing.evidence if closing is not None else None,
             extra_calls=closing.position if closing is not None else self.calls,
             first_failed_check=self._first_failed(outcome),
@@ -328,20 +344,20 @@ class OpenEpisode:
             same_tool_success=self.same_tool_success,
             source=EpisodeSource(
                 file=file,
-                format=format_name,
+                format=self._format,
                 lines=Lines(
                     attempts=tuple(self._attempts),
                     closing=closing.line if closing is not None else None,
                     rejection=call.line,
                     result=opening.result_line,
                 ),
-                session_id=session_id,
-                thread=call.thread[:_MAX_NAME_CHARS],
+                session_id=None if session_id is None else _name(session_id),
+                thread=_name(call.thread),
             ),
             stratum=opening.stratum,
             target=opening.target,
             text=text,
-            tool=call.tool[:_MAX_NAME_CHARS],
+            tool=_name(call.tool),
         )
 
     def _shown_lane(self) -> list[LaneCall]:

@@ -7,10 +7,7 @@ from wayproof.evidence.rejection_names import Kind, Match
 from wayproof.rejections.calls import About, Facet, FileEdit
 from wayproof.rejections.programs import Program, base_name, is_read_only
 
-__all__ = ["FLOOR_CALLS", "Goal", "Progress", "goal_of", "has_goal", "met_by"]
-
-FLOOR_CALLS: Final[dict[Kind, int]] = {"not_read_first": 2, "stale_read": 2, "no_file_open": 2}
-"""The least number of calls that reaching the goal can take, where it isn't 1."""
+__all__ = ["Goal", "Progress", "goal_of", "has_goal", "met_by"]
 
 
 class Goal(NamedTuple):
@@ -94,7 +91,7 @@ def _main_facet(read: About, step: int | None) -> Facet | None:
             for one in read.facets
             if one.step is not None and not is_read_only(read.steps[one.step])
         ]
-        return (acting or list(read.facets) or [None])[0]
+        return next(iter(acting or read.facets), None)
     return read.facets[0] if read.facets else None
 
 

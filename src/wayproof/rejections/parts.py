@@ -111,7 +111,7 @@ class _Cutter:
                 self._parts[-1] = Part(last.text, "")
 
     def _line_end(self) -> None:
-        """A line feed ends a command; heredocs begin behind it."""
+        """End a command at a line feed, behind which heredocs begin."""
         if not self._heredocs:
             follows_operator = not self._text[self._start : self._at].strip()
             if follows_operator:

@@ -33,44 +33,50 @@ __all__ = [
     "steps_of",
 ]
 
-_LOOKERS: Final = frozenset("""
+_LOOKERS_WORDS = """
     cat tac nl less more head tail bat batcat zcat od xxd file stat wc ls dir tree du df pwd which
     type whereis realpath readlink basename dirname date whoami id uname hostname env printenv
     echo printf true : sort uniq cut tr column diff cmp comm jq yq strings md5sum sha256sum
     sha1sum cksum pdftotext pdfinfo exiftool test [ [[ cd pushd popd export set unset shopt
     locale sed awk gawk find fd fdfind grep egrep fgrep zgrep rg ag ack
     Get-Content Get-ChildItem Select-String Test-Path Set-Location gc type
-""".split())  # fmt: skip
+"""
+_LOOKERS: Final = frozenset(_LOOKERS_WORDS.split())
 """Programs that look and change nothing, where no flag or redirection of theirs writes."""
-_GIT_LOOKS: Final = frozenset(
-    "log diff show status blame grep ls-files rev-parse cat-file describe shortlog".split()
-)
+_GIT_LOOKS: Final = frozenset({
+    "log", "diff", "show", "status", "blame", "grep", "ls-files", "rev-parse", "cat-file",
+    "describe", "shortlog",
+})  # fmt: skip
 _ACTING_FLAGS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls|x|X)|--exec.*")
 
-_CHECKERS: Final = frozenset("""
+_CHECKERS_WORDS = """
     grep egrep fgrep zgrep rg ag ack diff cmp test [ [[ which
     pytest py.test nosetests nose2 unittest tox jest vitest mocha ava phpunit rspec bats
     flake8 pyflakes pycodestyle pydocstyle mypy pyright ruff black isort eslint tslint stylelint
     prettier shellcheck golangci-lint staticcheck rubocop markdownlint yamllint bandit vulture
     tsc hadolint phpstan psalm pylint gofmt clang-format
-""".split())  # fmt: skip
+"""
+_CHECKERS: Final = frozenset(_CHECKERS_WORDS.split())
 _PYLINT_FAULTS: Final = 0b100001
 """Bits of pylint's status: 1 is a crash of its own, 32 a wrong usage; the others are verdicts."""
 
-_RUNNERS: Final = frozenset("""
+_RUNNERS_WORDS = """
     pytest py.test nosetests nose2 unittest tox jest vitest mocha ava phpunit rspec bats
     runtests.py runtests run_tests.py runtests.sh run_tests.sh
-""".split())  # fmt: skip
+"""
+_RUNNERS: Final = frozenset(_RUNNERS_WORDS.split())
 _RUNNER_PATHS = re.compile(r"(?:.*/)?bin/(?:test|doctest)|(?:.*/)?(?:run_?)?tests?\.(?:py|sh)")
-_SUBCOMMANDS: Final = frozenset("""
+_SUBCOMMANDS_WORDS = """
     git npm pnpm yarn bun cargo go docker podman kubectl pip pip3 uv poetry pdm conda mamba apt
     apt-get brew dnf yum apk gh make mise just systemctl service bundle gem composer dotnet mvn
     gradle rustup terraform helm aws gcloud az manage.py
-""".split())  # fmt: skip
+"""
+_SUBCOMMANDS: Final = frozenset(_SUBCOMMANDS_WORDS.split())
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
-_VALUE_FLAGS: Final = frozenset(
-    "-m -k -n -p -W -C -c -e -A -B -g -t --maxfail --tb --timeout --message --rootdir -u".split()
-)
+_VALUE_FLAGS: Final = frozenset({
+    "-m", "-k", "-n", "-p", "-W", "-C", "-c", "-e", "-A", "-B", "-g", "-t", "-u", "--maxfail",
+    "--tb", "--timeout", "--message", "--rootdir",
+})  # fmt: skip
 _WITH_COUNT: Final = frozenset({"head", "tail", "git", "grep", "rg"})
 
 
@@ -140,6 +146,8 @@ def is_read_only(step: Step) -> bool:
         return verb in _GIT_LOOKS
     if bare.name not in _LOOKERS or bare.path is not None:
         return False
+    if bare.name in {"awk", "gawk"} and any(">" in (word or "") for word in bare.words):
+        return False
     return not any(_ACTING_FLAGS.fullmatch(word or "") for word in bare.words)
 
 
@@ -176,10 +184,8 @@ def program_in(simple: Simple) -> Program:
     values = frozenset(_VALUE_FLAGS) if name not in _WITH_COUNT else _VALUE_FLAGS - {"-p"}
     operands = positional(words, frozenset(values))
     sub = None
-    if operands and name in _SUBCOMMANDS and operands[0] is not None:
-        if _SUBCOMMAND.fullmatch(operands[0]):
-            sub = operands[0]
-            operands = operands[1:]
+    if operands and name in _SUBCOMMANDS and _SUBCOMMAND.fullmatch(operands[0] or ""):
+        sub, *operands = operands
     if name in {"go", "cargo", "manage.py", "npm", "pnpm", "yarn"} and sub in {"test", "t"}:
         runs_tests = True
     known = [base_name(word) for word in operands if word is not None]
@@ -217,7 +223,7 @@ def is_checker_verdict(simple: Simple, exit_code: int | None) -> bool:
 
 # -- what looking programs look at ------------------------------------------------------------
 
-_LISTING = frozenset("ls dir tree stat file wc du find fd fdfind diff cmp".split())
+_LISTING = frozenset({"ls", "dir", "tree", "stat", "file", "wc", "du", "diff", "cmp"})
 _SEARCH_VALUES = frozenset({
     "-A", "-B", "-C", "-f", "-m", "-g", "-t", "-T", "--glob", "--type", "--include", "--exclude",
     "--exclude-dir", "--max-count", "--context", "-M", "-j", "--iglob",

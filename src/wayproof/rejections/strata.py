@@ -4,7 +4,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from wayproof.capture.results import body_text
-from wayproof.capture.session import Call, Outcome, Result
+from wayproof.capture.session import Outcome, Result
 from wayproof.evidence.rejection_names import Evidence, Kind, Stratum
 from wayproof.rejections.calls import About, Facet
 from wayproof.rejections.commands import fault_of, said_by_command
@@ -66,43 +66,47 @@ _TESTS_RAN = re.compile(
 )
 
 
-def judged(call: Call, result: Result, read: About, format_name: str) -> Judged:
+def judged(result: Result, read: About, format_name: str) -> Judged:
     """Judge a result.
 
     Parameters
     ----------
-    call, result
-        The call and its result.
+    result
+        What came of the call.
     read
         What the call is about.
     format_name
         The log's format.
     """
     outcome = result.outcome
-    if outcome.ok is True and not (read.purpose == "mutation" and format_name in _UNSURE_EDITS):
+    in_words = read.purpose == "mutation" and format_name in _UNSURE_EDITS
+    if outcome.ok is True and not in_words:
         return Judged("accepted", exit_code=outcome.exit_code)
     text = body_text(result.body) or outcome.error or ""
     message = bare_message(text)
-    if outcome.ok is True:
-        done = EDIT_DONE.match(message) is not None
+    told = None if outcome.ok is True else _told(outcome, message)
+    if told is not None:
+        return told
+    if outcome.ok is not False and not outcome.timed_out:
+        done = read.purpose == "mutation" and EDIT_DONE.match(message) is not None
         return Judged("accepted" if done else "unknown")
+    if read.purpose == "shell" and not outcome.timed_out:
+        return _judged_command(outcome, text, message, read)
+    kind = None if outcome.timed_out else message_kind(message, read.purpose)
+    if kind is None:
+        return Judged("failed", exit_code=outcome.exit_code)
+    return Judged("invalid", kind=kind, meant=did_you_mean(message))
+
+
+def _told(outcome: Outcome, message: str) -> Judged | None:
+    """Return what is told before the call itself is looked at."""
     if is_cancelled(message):
         return Judged("cancelled")
     if outcome.refused:
         return Judged("refused", kind="by_policy" if is_by_policy(message) else "by_person")
     if is_malformed(message):
         return Judged("malformed", kind="not_one_action")
-    if outcome.ok is None and not outcome.timed_out:
-        done = read.purpose == "mutation" and EDIT_DONE.match(message) is not None
-        return Judged("accepted" if done else "unknown")
-    if outcome.timed_out:
-        return Judged("failed", exit_code=outcome.exit_code)
-    if read.purpose == "shell":
-        return _judged_command(outcome, text, message, read)
-    kind = message_kind(message, read.purpose)
-    if kind is None:
-        return Judged("failed")
-    return Judged("invalid", kind=kind, meant=did_you_mean(message))
+    return None
 
 
 def _judged_command(outcome: Outcome, text: str, message: str, read: About) -> Judged:
@@ -142,26 +146,28 @@ def evidence_of(
     goal
         What was wanted: ``edit``, ``read``, ``search``, ``command`` or ``other``.
     """
+    accepted = result.verdict == "accepted"
     if facet.step is None:
-        if result.verdict != "accepted":
-            return None
-        return _BY_GOAL.get(goal, "tool_accepted")
+        return _BY_GOAL.get(goal, "tool_accepted") if accepted else None
     if read.steps is None:
         return None
-    step = read.steps[facet.step]
-    behind = [one.part.after for one in read.steps[facet.step :]]
-    if result.verdict == "accepted":
+    behind = {one.part.after for one in read.steps[facet.step :]}
+    if accepted:
         typed = result.exit_code == 0 or format_name in _STATUS_BY_ERROR
-        if not typed or any(operator not in {"&&", ""} for operator in behind):
-            return None
-        return _BY_GOAL.get(goal, "exit_0")
-    if behind != [""] or step.simple is None:
-        return None
-    checked = result.verdict == "verdict" and is_checker_verdict(step.simple, result.exit_code)
-    ran = result.checked_by and facet.program is not None and facet.program.runs_tests
-    if not (checked or ran):
-        return None
-    return "search_answered" if goal == "search" else "verdict"
+        return _BY_GOAL.get(goal, "exit_0") if typed and behind <= {"&&", ""} else None
+    if facet.step == len(read.steps) - 1 and behind == {""} and _checked(result, read, facet):
+        return "search_answered" if goal == "search" else "verdict"
+    return None
+
+
+def _checked(result: Judged, read: About, facet: Facet) -> bool:
+    """Whether the last part of a command is a checker that ran and said no."""
+    simple = read.steps[-1].simple if read.steps else None
+    if simple is None:
+        return False
+    if result.verdict == "verdict":
+        return is_checker_verdict(simple, result.exit_code)
+    return result.checked_by and facet.program is not None and facet.program.runs_tests
 
 
 _BY_GOAL: Final[dict[str, Evidence]] = {

@@ -4,14 +4,15 @@ It keeps calls without a result and open episodes, and of closed ones a record: 
 open episodes, not by the size of the log.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from wayproof.capture.ids import PathMap, Roots
+from wayproof.capture.output import storable
 from wayproof.capture.results import body_text
 from wayproof.capture.session import (
-    MAIN_THREAD,
     Answer,
     Call,
     Event,
@@ -22,7 +23,12 @@ from wayproof.capture.session import (
     Spawn,
 )
 from wayproof.capture.tools import tool_of
-from wayproof.evidence.rejection_names import DEFAULT_WINDOW_CALLS, EpisodeStratum, Stratum
+from wayproof.evidence.rejection_names import (
+    DEFAULT_WINDOW_CALLS,
+    EpisodeStratum,
+    Stratum,
+    is_resumable,
+)
 from wayproof.evidence.rejection_records import Episode, EpisodeText, StratumCounts
 from wayproof.rejections.calls import About, Places, about, is_plan, target_of
 from wayproof.rejections.episode import OpenEpisode, Opening
@@ -32,10 +38,6 @@ from wayproof.text import clip
 
 __all__ = ["RejectionWatcher", "WatchOptions"]
 
-_RESUMABLE: Final = frozenset(
-    {"claude-code", "codex", "gemini", "copilot-cli", "opencode", "cursor", "openhands"}
-)
-"""Formats of conversations that a person can go on with: their log's end ends nothing."""
 _SHOWS_FILE: Final = "[File: "
 _MAX_TEXT_CHARS: Final = 2000
 
@@ -203,7 +205,7 @@ class RejectionWatcher:
             self._succeeded(thread, pending.call.tool)
             return
         read = self._read(pending)
-        found = judged(pending.call, event, read, self._format)
+        found = judged(event, read, self._format)
         self._count(pending.call, found)
         attempt = False
         text = _shown(pending.call) if self._options.with_text else ""
@@ -311,21 +313,21 @@ class RejectionWatcher:
 
     # -- the end ----------------------------------------------------------------------
 
-    def finish(self, file: str) -> list[Episode]:
+    def finish(self, session: str, named: Callable[[str | None], str]) -> list[Episode]:
         """Return the session's episodes; its log has ended.
 
         Parameters
         ----------
-        file
-            What the log is called in the records.
+        session
+            What the session is called in the records.
+        named
+            Says what a log is called in the records; None: the session's own.
         """
-        resumable = self._format in _RESUMABLE and not (
-            self._format == "openhands" and self._info.session_id is not None
-        )
+        session_id = self._info.session_id
         for name, thread in self._threads.items():
+            resumable = is_resumable(self._format, session_id, name)
             for episode in thread.open:
-                ends = resumable and name == MAIN_THREAD
-                episode.log_ended(answered=thread.answered, resumable=ends)
+                episode.log_ended(answered=thread.answered, resumable=resumable)
             for waiting in thread.pending.values():
                 self.unknown += sum(one.counts for one in waiting)
             thread.open, thread.pending, thread.wanting = [], {}, {}
@@ -334,11 +336,10 @@ class RejectionWatcher:
             self._counts["failed"] -= self._unclear
             self.unknown += self._unclear
             self._unclear = 0
+        episodes = sorted(self._closed, key=lambda one: one[0].opening.number)
         return [
-            episode.record(
-                file=own or file, format_name=self._format, session_id=self._info.session_id
-            )
-            for episode, own in self._closed
+            episode.record(session, file=named(own), session_id=session_id)
+            for episode, own in episodes
         ]
 
     @property
@@ -354,15 +355,20 @@ class RejectionWatcher:
         )
 
 
+def _clipped(text: str) -> str:
+    shown: str = storable(clip(text, _MAX_TEXT_CHARS))
+    return shown
+
+
 def _shown(call: Call) -> str:
     if call.typed is not None:
-        return clip(call.typed, _MAX_TEXT_CHARS)
+        return _clipped(call.typed)
     if isinstance(call.arguments, str):
-        return clip(call.arguments, _MAX_TEXT_CHARS)
+        return _clipped(call.arguments)
     data = msgspec.json.encode(call.arguments, order="sorted")
-    return clip(data.decode("utf-8", "replace"), _MAX_TEXT_CHARS)
+    return _clipped(data.decode("utf-8", "replace"))
 
 
 def _text(call: Call, result: Result) -> EpisodeText:
     said = body_text(result.body) or result.outcome.error or ""
-    return EpisodeText(call=_shown(call), closing=None, said=clip(said, _MAX_TEXT_CHARS))
+    return EpisodeText(call=_shown(call), closing=None, said=_clipped(said))

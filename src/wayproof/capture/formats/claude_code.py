@@ -684,11 +684,12 @@ class _Events:
         )
 
     def _of_shell(self, outcome: Outcome, block: _Block) -> Outcome:
-        """Say that nobody knows how a command ended, where the error may be a person's words.
+        """Tell a person's words from a command's error.
 
         Before the tool had words of its own for it, what a person answered to the question
-        whether a command may run stood in the log as the command's error, and nothing else
-        told the two apart.
+        whether a command may run stood in the log as the command's error. One sentence that no
+        program would print is such an answer. Where commands' errors say their exit status,
+        nobody knows what one without it is.
         """
         if outcome.ok is not False or outcome.timed_out:
             return outcome
@@ -700,8 +701,10 @@ class _Events:
             return outcome
         version = _VERSION.match(self._session.info.agent_version or "")
         says = version is not None and tuple(map(int, version.groups())) >= _SAYS_EXIT_CODES
-        if self._says_exit_codes or says or _may_be_said(text):
+        if self._says_exit_codes or says:
             return Outcome(duration_ms=outcome.duration_ms)
+        if _is_said(text):
+            return Outcome(refused=True, duration_ms=outcome.duration_ms)
         return outcome
 
 
@@ -714,10 +717,10 @@ _PROGRAM_SAYS = re.compile(
     r"|already exists|timed out|not a|is not|does not|did not|no \w+ (?:found|matching)|aborted)",
     re.IGNORECASE,
 )
-_FEW_WORDS = 3
+_FEW_WORDS = 4
 
 
-def _may_be_said(text: str) -> bool:
+def _is_said(text: str) -> bool:
     """Whether a command's error is one line of words as a person would write it."""
     words = text.split()
     return (
