@@ -1,6 +1,7 @@
 """Gates on a comparison, tasks that must pass, and where their defaults come from."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -415,3 +416,52 @@ def test_three_states_of_a_rise_of_time(
 ) -> None:
     """Slower is worse; what NEW no longer measures makes no gate pass and saves none."""
     assert _time(comparison, **changes) == [state]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'min-sufficient = "60%"\nmin_sufficient = "1%"\n',
+            "min_sufficient: setting is given twice",
+        ),
+        ("must-pass = []\n", "must-pass: not a value of this setting"),
+        ("max-drop = {}\n", "max-drop: not a value of this setting"),
+        ("max-debts = {}\n", "max-debts: not a value of this setting"),
+        ("fail-on = []\n", "fail-on: not a value of this setting"),
+        ("max-p95-ms = nan\n", "not a time"),
+        ("max-unmeasured = 1.0\n", "not a count"),
+    ],
+)
+def test_settings_that_would_drop_a_gate_are_refused(
+    make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path, text: str, words: str
+) -> None:
+    """An empty list, or two values for one bound: none is taken in silence."""
+    tasks = tasks_of(6)
+    base = make_bundle("base", tasks, packets_of(tasks))
+    (tmp_path / "wayproof.toml").write_text(f"[gates]\n{text}", "utf-8")
+    ran = wayproof("compare", base, base, cwd=tmp_path)
+    assert (ran.status, ran.out) == (2, "")
+    assert words in ran.err
+
+
+@pytest.mark.timeout(60)
+def test_settings_that_are_no_file_are_not_passed_over(
+    make_bundle: MakeBundle, wayproof: RunWayproof, tmp_path: Path
+) -> None:
+    """A dangling link, a pipe or a folder of that name: the gates that it hid are asked for."""
+    tasks = tasks_of(6)
+    base = make_bundle("base", tasks, packets_of(tasks))
+    place = tmp_path / "wayproof.toml"
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    for make in (lambda: place.symlink_to("nowhere"), lambda: os.mkfifo(place), place.mkdir):
+        make()
+        ran = wayproof("compare", base, base, cwd=inner)
+        assert (ran.status, ran.out) == (2, "")
+        assert "wayproof.toml: can't be read; expected a regular file" in ran.err
+        assert wayproof("compare", base, base, "--no-config", cwd=inner).status == 0
+        place.rmdir() if place.is_dir() else place.unlink()
+    (tmp_path / "real.toml").write_text('[gates]\nmin-sufficient = "101%"\n', "utf-8")
+    place.symlink_to("real.toml")
+    assert "not a rate" in wayproof("compare", base, base, cwd=inner).err

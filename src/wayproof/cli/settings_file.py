@@ -45,13 +45,15 @@ def _flag(value: Any) -> bool | None:
 def _texts(value: Any) -> list[str] | None:
     if isinstance(value, str):
         return [value]
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         return value
     return None
 
 
 def _bounds(value: Any) -> list[str] | None:
-    if not isinstance(value, dict) or any(_number(one) is None for one in value.values()):
+    if not isinstance(value, dict) or not value:
+        return None
+    if any(_number(one) is None for one in value.values()):
         return None
     return [f"{name}={bound}" for name, bound in value.items()]
 
@@ -160,19 +162,26 @@ def _beside(settings: Path, texts: list[str]) -> list[str]:
 
 
 def _found(args: argparse.Namespace) -> Path | None:
+    import os
+
+    from wayproof.errors import InputError
+
     if args.no_config:
         return None
     if args.config is not None:
         return Path(args.config)
     here = Path.cwd()
-    return next(
-        (
-            folder / SETTINGS_NAME
-            for folder in (here, *here.parents)
-            if (folder / SETTINGS_NAME).is_file()
-        ),
-        None,
-    )
+    places = (folder / SETTINGS_NAME for folder in (here, *here.parents))
+    found = next((place for place in places if os.path.lexists(place)), None)
+    if found is not None and not found.is_file():
+        # Passed over, its gates would be dropped without a word.
+        raise InputError(
+            "can't be read",
+            file=str(found),
+            expected="a regular file",
+            mend="put the settings there, or run with {no_config}",
+        )
+    return found
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -210,6 +219,14 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
                     file=shown,
                     field=f"{table}.{given}",
                     expected=", ".join(_TABLES[table]),
+                    found=quoted(value),
+                )
+            if name in read[table]:
+                raise InputError(
+                    "setting is given twice",
+                    file=shown,
+                    field=f"{table}.{given}",
+                    expected=f"{name} once, with - or with _",
                     found=quoted(value),
                 )
             read[table][name] = key.read(value)
