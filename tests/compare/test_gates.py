@@ -455,13 +455,21 @@ def test_settings_that_are_no_file_are_not_passed_over(
     place = tmp_path / "wayproof.toml"
     inner = tmp_path / "inner"
     inner.mkdir()
-    for make in (lambda: place.symlink_to("nowhere"), lambda: os.mkfifo(place), place.mkdir):
-        make()
+    for kind in ("link", "pipe", "folder"):
+        if kind == "link":
+            place.symlink_to("nowhere")
+        elif kind == "pipe":
+            os.mkfifo(place)
+        else:
+            place.mkdir()
         ran = wayproof("compare", base, base, cwd=inner)
         assert (ran.status, ran.out) == (2, "")
         assert "wayproof.toml: can't be read; expected a regular file" in ran.err
         assert wayproof("compare", base, base, "--no-config", cwd=inner).status == 0
-        place.rmdir() if place.is_dir() else place.unlink()
+        if kind == "folder":
+            place.rmdir()
+        else:
+            place.unlink()
     (tmp_path / "real.toml").write_text('[gates]\nmin-sufficient = "101%"\n', "utf-8")
     place.symlink_to("real.toml")
     assert "not a rate" in wayproof("compare", base, base, cwd=inner).err
