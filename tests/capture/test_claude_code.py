@@ -2,10 +2,11 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from wayproof.capture import Problems
+from wayproof.capture import Problems, capture_logs
 
 from capture.capture_logs import (  # isort: skip
     FIXTURES, WriteLog, claude_call, claude_line, claude_result, packet_of, packets_of,
@@ -383,3 +384,24 @@ def test_a_line_that_is_wrong_elsewhere_is_named(write_log: WriteLog) -> None:
     (packet,) = packets_of(write_log(claude_line("user", "look", 0), wrong), problems=problems)
     assert packet["source"]["lines"]["cut"] == 1
     assert [one.line for one in problems.named] == [2]
+
+
+def test_a_sub_agents_file_is_read_with_its_parent_and_not_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its reason is that it belongs to a session, whichever of the two comes first."""
+    opened: list[str] = []
+    plain_open = Path.open
+
+    def counting(self: Path, *args: Any, **more: Any) -> Any:
+        opened.append(self.name)
+        return plain_open(self, *args, **more)
+
+    monkeypatch.setattr(Path, "open", counting)
+    found = capture_logs([FIXTURES / "claude_code/with_agents"])
+    agents = [name for name in opened if name.startswith("agent-") and name.endswith(".jsonl")]
+    assert agents
+    assert len(set(agents)) == len(agents)
+    said = [text for text in found.left_out if "subagents/agent-" in text]
+    assert len(said) == len(agents)
+    assert all("a sub-agent of session bbbbbbbb-aaaa" in text for text in said)

@@ -101,6 +101,8 @@ class Head(msgspec.Struct, kw_only=True):
         mapping, or a list of the first elements decoded.
     text
         The first lines as text (``text``).
+    opened
+        Members that were decoded already.
     """
 
     kind: str
@@ -108,16 +110,17 @@ class Head(msgspec.Struct, kw_only=True):
     document: Mapping[str, msgspec.Raw] | None = None
     elements: list[Any] | None = None
     text: list[str] = []
+    opened: dict[str, Any] = {}
 
     def member(self, name: str) -> Any:
         """Decode one member of the document; None where it isn't there."""
-        raw = (self.document or {}).get(name)
-        if raw is None:
-            return None
-        try:
-            return msgspec.json.decode(raw)
-        except BAD_JSON:
-            return None
+        if name not in self.opened:
+            raw = (self.document or {}).get(name)
+            try:
+                self.opened[name] = None if raw is None else msgspec.json.decode(raw)
+            except BAD_JSON:
+                self.opened[name] = None
+        return self.opened[name]
 
     def has(self, *names: str) -> bool:
         """Whether the document has all these members."""
@@ -237,22 +240,22 @@ def head_of(source: Source) -> Head:
     return Head(kind="text", text=text)
 
 
-def _first_lines(source: Source) -> list[bytes]:
+def _first_lines(source: Source, count: int = _HEAD_LINES) -> list[bytes]:
     """Return the first lines; problems met here are counted when the log is read."""
-    quiet = Source(source.path, name=source.name, problems=type(source.problems)())
+    quiet = source.quiet()
     lines: list[bytes] = []
     size_bytes = 0
     for _, line in quiet.lines():
         lines.append(line)
         size_bytes += len(line)
-        if len(lines) >= _HEAD_LINES or size_bytes >= _HEAD_BYTES:
+        if len(lines) >= count or size_bytes >= _HEAD_BYTES:
             break
     return lines
 
 
 def is_document(source: Source) -> bool:
     """Whether a log is one JSON document over several lines, and not JSON Lines."""
-    lines = _first_lines(source)[:20]
+    lines = _first_lines(source, 20)
     if len(lines) < 2:
         return False
     if lines[0].strip() in {b"[", b"{"}:
@@ -270,8 +273,7 @@ def _value(line: bytes) -> Any:
 
 
 def _document(source: Source, head: Head) -> Head:
-    with source.open() as file:
-        data = file.read()
+    data = source.whole()
     try:
         return _filled(head, data)
     except BAD_JSON:

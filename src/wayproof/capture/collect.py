@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from wayproof.capture.discover import count_logs, find_logs
+from wayproof.capture.discover import FoundLog, count_logs, find_logs, is_agents_own
 from wayproof.capture.edited import EditedFiles
 from wayproof.capture.ids import EXTERNAL, Roots, stable_id
 from wayproof.capture.lines import Problems, Source
@@ -220,36 +220,91 @@ def capture_logs(  # noqa: PLR0913 - each is a setting of its own
     """
     counted = problems if problems is not None else Problems()
     known_format(format_name)
-    found: list[Captured] = []
-    left_out: list[str] = []
-    total = count_logs(places) if progress is not None else 0
-    for done, log in enumerate(find_logs(places, stdin=stdin), 1):
-        try:
-            found += capture_file(
-                log.path,
-                name=log.name,
-                problems=counted,
-                format_name=format_name,
-                tier=tier,
-                until=until,
-                edits=edits,
-                options=options,
-                watch=watch,
-            )
-        except InputError as error:
-            if log.named:
-                raise
-            left_out.append(f"{log.name}: {error.problem}")
-        if progress is not None:
-            progress(done, max(done, total))
+    read = partial(
+        capture_file,
+        problems=counted,
+        format_name=format_name,
+        tier=tier,
+        until=until,
+        edits=edits,
+        options=options,
+        watch=watch,
+    )
+    found, left_out = _read_all(places, read, stdin, progress)
     found, parts = _without_parts(found)
+    found, agents = _without_agents(found)
     again_with = partial(captured_by, tier=tier, until=until, edits=edits, options=options)
     found, resumed = _resumed(found, again_with, watch)
     kept, copies = originals(found)
     kept, idle = _asking(kept)
     return Capture(
-        sessions=kept, left_out=left_out + parts + resumed + copies + idle, problems=counted
+        sessions=kept,
+        left_out=left_out + parts + agents + resumed + copies + idle,
+        problems=counted,
     )
+
+
+def _read_all(
+    places: Sequence[str | Path],
+    read: Callable[..., Iterator[Captured]],
+    stdin: BinaryIO | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Captured], list[str]]:
+    """Read the logs in some places; what may be a sub-agent's file waits for its parent's.
+
+    The parent's reader opens the files of its agents by itself: none is read twice. The
+    sessions stand in the order of the logs, whenever they were read.
+    """
+    found: dict[int, list[Captured]] = {}
+    left_out: dict[int, str] = {}
+    waiting: list[tuple[int, FoundLog]] = []
+    parents: dict[str, str] = {}
+    total = count_logs(places) if progress is not None else 0
+    done = 0
+
+    def take(place: int, log: FoundLog) -> None:
+        nonlocal done
+        parent = parents.get(str(log.path))
+        if parent is not None:
+            left_out[place] = f"{log.name}: a sub-agent of session {parent}"
+        else:
+            try:
+                found[place] = list(read(log.path, name=log.name))
+            except InputError as error:
+                if log.named:
+                    raise
+                left_out[place] = f"{log.name}: {error.problem}"
+            for one in found.get(place, ()):
+                info = one.route.info
+                whose = info.parent_session or info.session_id
+                parents.update(dict.fromkeys(info.agents, str(whose)))
+        done += 1
+        if progress is not None:
+            progress(done, max(done, total))
+
+    for place, log in enumerate(find_logs(places, stdin=stdin)):
+        if is_agents_own(log.path):
+            waiting.append((place, log))
+        else:
+            take(place, log)
+    for place, log in waiting:
+        take(place, log)
+    sessions = [one for place in sorted(found) for one in found[place]]
+    return sessions, [left_out[place] for place in sorted(left_out)]
+
+
+def _without_agents(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
+    """Leave out sub-agents' own files beside the log of the session that they belong to."""
+    known = {one.session_id for one in found if one.session_id is not None}
+    kept: list[Captured] = []
+    left_out: list[str] = []
+    for one in found:
+        parent = one.route.info.parent_session
+        if parent is not None and parent in known:
+            left_out.append(f"{one.file}: a sub-agent of session {parent}")
+        else:
+            kept.append(one)
+    return kept, left_out
 
 
 def _without_parts(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
@@ -341,20 +396,15 @@ def _own(
 
 def originals(found: Sequence[Captured]) -> tuple[list[Captured], list[str]]:
     """Return the sessions that are no copies, and a word on each that was left out."""
-    known = {one.session_id for one in found if one.session_id is not None}
     copies: dict[tuple[str, str, tuple[str, ...]], list[Captured]] = {}
     for one in found:
         identity = _identity(one)
-        if identity is not None and one.route.info.parent_session not in known:
+        if identity is not None:
             copies.setdefault(identity, []).append(one)
     first = {identity: min(same, key=_age) for identity, same in copies.items()}
     kept: list[Captured] = []
     left_out: list[str] = []
     for one in found:
-        info = one.route.info
-        if info.parent_session is not None and info.parent_session in known:
-            left_out.append(f"{one.file}: a sub-agent of session {info.parent_session}")
-            continue
         identity = _identity(one)
         if identity is not None and first[identity] is not one:
             left_out.append(f"{one.file}: repeats the route of {first[identity].file}")

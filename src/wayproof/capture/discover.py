@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 
-__all__ = ["FoundLog", "count_logs", "find_logs"]
+__all__ = ["FoundLog", "count_logs", "find_logs", "is_agents_own"]
 
 _SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz", ".run", ".trec")
 _EVENT = re.compile(r"event-\d+.*\.json")
@@ -69,6 +69,11 @@ def find_logs(places: Sequence[str | Path], *, stdin: BinaryIO | None = None) ->
                 yield log
         else:
             yield FoundLog(path=path, name=str(place), named=True)
+
+
+def is_agents_own(path: Path) -> bool:
+    """Whether a file is named like a sub-agent's log beside that of its session."""
+    return path.name.startswith("agent-") and path.suffix == ".jsonl"
 
 
 def count_logs(places: Sequence[str | Path]) -> int:

@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_SMALL_BYTES = 1 << 20
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _T = TypeVar("_T")
 
@@ -90,6 +92,13 @@ class Source:
         self.path = path
         self.name = str(path) if name is None else name
         self.problems = problems
+        self._kept: bytes | None = None
+
+    def quiet(self) -> "Source":
+        """Return the same file with problems of its own, for looking into it beforehand."""
+        again = Source(self.path, name=self.name, problems=Problems())
+        again._kept = self._kept
+        return again
 
     def bad(self, line: int, text: str, *, mended: bool = False) -> None:
         """Count a problem of this file."""
@@ -99,20 +108,36 @@ class Source:
     def open(self) -> Iterator[BinaryIO]:
         """Open the file as UTF-8 bytes: decompressed, byte order mark gone, UTF-16 recoded.
 
+        A small file is read from the disk once, however often it is opened.
+
         Raises
         ------
         InputError
             When the file can't be read, or needs a library that isn't installed.
         """
+        if self._kept is not None:
+            yield io.BytesIO(self._kept)
+            return
         try:
             with (
                 self.path.open("rb", buffering=BLOCK_BYTES) as file,
                 _decompressed(file, self.name) as plain,
             ):
-                yield _as_utf8(plain)
+                data = _as_utf8(plain)
+                if plain is file and os.fstat(file.fileno()).st_size <= _SMALL_BYTES:
+                    self._kept = data.read()
+                    data = io.BytesIO(self._kept)
+                yield data
         except (OSError, EOFError) as error:
             text = getattr(error, "strerror", None) or str(error)
             raise InputError("can't be read", file=self.name, found=text) from None
+
+    def whole(self) -> bytes:
+        """Return the whole file, and keep it for whoever reads it next."""
+        if self._kept is None:
+            with self.open() as file:
+                self._kept = file.read()
+        return self._kept
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield (line number, bytes) of each line that isn't blank.
@@ -193,8 +218,8 @@ class Source:
 
     def document(self, decoder: "msgspec.json.Decoder[_T]") -> _T | None:
         """Decode the whole file as one JSON document; None (and a problem) if it isn't one."""
-        with self.open() as file:
-            data = file.read()
+        data = self.whole()
+        self._kept = None  # what it holds is decoded below, and may be large
         try:
             return decoder.decode(data)
         except msgspec.ValidationError as error:

@@ -67,6 +67,8 @@ class SessionInfo(msgspec.Struct, kw_only=True):
         The log itself says that it begins with another session's history.
     parts
         Names of further files that go on with the session.
+    agents
+        Log files of its sub-agents that were read with it.
     """
 
     key: str
@@ -84,6 +86,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     forked_from: str | None = None
     replays: bool = False
     parts: list[str] = []
+    agents: list[str] = []
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -441,6 +441,7 @@ class _Reader:
             else str(path)
         )
         child = Source(path, name=shown, problems=self._source.problems)
+        session.info.agents.append(str(path))
         begun = False
         delegations = self._memories[session.info.key].delegations
         events = _Events(session, delegations, name)
