@@ -120,7 +120,7 @@ def _samples() -> list[tuple[str, Path]]:
     return found
 
 
-INPUTS = int(os.environ.get("WAYPROOF_FUZZ_INPUTS", "500"))
+INPUTS = int(os.environ.get("WAYPROOF_FUZZ_INPUTS", "10000"))
 """How many inputs a reader gets."""
 
 
