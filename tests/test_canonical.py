@@ -30,7 +30,7 @@ from wayproof.fitness.judge import judge, result_of
 from wayproof.fitness.packet import packet_of
 from wayproof.fitness.task import need_of, task_line
 
-OPTIONAL_LIBRARIES = ("inspect_ai",)
+OPTIONAL_LIBRARIES = ("inspect_ai", "pyarrow")
 """What a module of ours may need and development's set-up doesn't install."""
 
 

@@ -3,15 +3,17 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayproof.cli import CommandParser, parse, run_safely, say, write_json
+from wayproof.parallel import ENGINES
 
 if TYPE_CHECKING:
     from wayproof.fitness.gates import Gate
+    from wayproof.fitness.score import ScoreRequest
 
 __all__ = ["add_gates", "build_parser", "configure", "gates_of", "main", "run"]
 
@@ -135,6 +137,12 @@ def _configure_score(parser: argparse.ArgumentParser) -> None:
         type=process_count,
         help="share the work; the bytes stay the same (default: 1, or one a processor for "
         "packets of 64 MiB and more)",
+    )
+    parser.add_argument(
+        "--backend",
+        choices=ENGINES,
+        help="where the work is done: processes of this machine (local, the default), Ray or Dask "
+        "(extras); workers read the packets and write beside --out, so they need one disk",
     )
     parser.add_argument(
         "--shard",
@@ -311,7 +319,7 @@ def _score(args: argparse.Namespace) -> int:
     from wayproof.evidence.fitness_names import RESULTS_NAME
     from wayproof.fitness.gates import check_gates
     from wayproof.fitness.inputs import default_processes
-    from wayproof.fitness.score import ScoreRequest, score
+    from wayproof.fitness.score import ScoreRequest
     from wayproof.gates.must_pass import read_wanted
 
     if args.shard is not None:
@@ -342,14 +350,11 @@ def _score(args: argparse.Namespace) -> int:
         with _progress() as progress, ExitStack() as apart:
             if args.out is None:
                 apart.enter_context(written_places())  # what is removed again is not told
-            record = score(
-                request,
-                out,
-                overwrite=args.overwrite,
-                progress=progress,
-                on_unknown_keys=unknown_keys.update,
-                on_origins=origins.update,
-            )
+            on_keys = {
+                "on_unknown_keys": unknown_keys.update,
+                "on_origins": origins.update,
+            }
+            record = _scored(args, request, out, progress, on_keys)
         verdicts = check_gates(record["summary"], gates)
         passed = [] if out is None else must_pass_lines(wanted, out)
         lines = [*(verdict.line() for verdict in verdicts), *(gate.line for gate in passed)]
@@ -376,11 +381,36 @@ def _score(args: argparse.Namespace) -> int:
     return 1 if _status(record) or not held else 0
 
 
+def _scored(
+    args: argparse.Namespace,
+    request: "ScoreRequest",
+    out: Path | None,
+    progress: Callable[[int, int], None],
+    on_keys: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Score where the work is to be done."""
+    import msgspec
+
+    from wayproof.fitness.score import score
+    from wayproof.parallel.engines import engine
+
+    is_local = args.backend in {None, "local"}
+    with engine(args.backend, request.processes if is_local else args.processes) as place:
+        return score(
+            msgspec.structs.replace(request, processes=place.width),
+            out,
+            executor=place.executor,
+            overwrite=args.overwrite,
+            progress=progress,
+            **on_keys,
+        )
+
+
 _OF_A_WHOLE = (
-    "processes", "min_sufficient", "min_sufficient_tasks", "max_debts", "max_p95_ms",
+    "backend", "processes", "min_sufficient", "min_sufficient_tasks", "max_debts", "max_p95_ms",
     "max_unmeasured", "must_pass", "measures", "format", "json",
 )  # fmt: skip
-"""Options that speak of a whole result, which a part is not."""
+"""Options that speak of a whole result, or of how it is shared: a part is a share."""
 
 
 def _score_shard(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from wayproof.bundles.whole_file import whole_file
 from wayproof.cli import whole_number
 from wayproof.cli.progress import count_progress
 from wayproof.errors import InputError, IntegrityError
+from wayproof.parallel import ENGINES
 from wayproof.text import harmless
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "and write a bundle: suite, traces, results, summary, manifest.",
     )
     _add_experiment(run_parser)
+    _add_backend(run_parser)
     _add_agent(run_parser)
     run_parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="bundle to make")
     run_parser.add_argument("--overwrite", action="store_true", help="replace an existing bundle")
@@ -110,8 +112,16 @@ def _add_experiment(parser: argparse.ArgumentParser) -> None:
         "--processes",
         metavar="N",
         type=whole_number,
-        default=1,
-        help="worker processes; same bytes for any",
+        help="worker processes; same bytes for any (default: 1; all processors with an engine)",
+    )
+
+
+def _add_backend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backend",
+        choices=ENGINES,
+        help="where the work is done: processes of this machine (local, the default), Ray or "
+        "Dask (extras)",
     )
 
 
@@ -151,9 +161,9 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
         "--processes",
         metavar="N",
         type=whole_number,
-        default=1,
-        help="worker processes; same bytes for any",
+        help="worker processes; same bytes for any (default: 1; all processors with an engine)",
     )
+    _add_backend(parser)
     parser.add_argument("--id", metavar="ID", help="id of a suite with other parameters")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="file to make")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
@@ -191,6 +201,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from wayproof.parallel.engines import engine
     from wayproof.recovery.run import RunRequest, run_suite
     from wayproof.recovery.suite import suite_path
 
@@ -199,12 +210,13 @@ def _run(args: argparse.Namespace) -> int:
         suite_name=args.suite,
         policies=_policies(args),
         policy_seeds=_seeds(args.seeds),
-        processes=_processes(args.processes),
     )
-    if args.shard is not None:
-        return _run_shard(request, args)
-    with count_progress("running trials") as progress:
-        report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
+    with engine(args.backend, _processes(args.processes)) as place:
+        request = request._replace(processes=place.width, executor=place.executor)
+        if args.shard is not None:
+            return _run_shard(request, args)
+        with count_progress("running trials") as progress:
+            report = run_suite(request, args.out, overwrite=args.overwrite, progress=progress)
     print_report(report)
     return 0 if bench_holds(report.summary) else 1
 
@@ -294,10 +306,10 @@ def _seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def _processes(processes: int) -> int:
+def _processes(processes: int | None) -> int | None:
     from wayproof.parallel.backend import MAX_PROCESSES
 
-    if not 1 <= processes <= MAX_PROCESSES:
+    if processes is not None and not 1 <= processes <= MAX_PROCESSES:
         raise InputError(
             "can't run in that many processes",
             field="--processes",
@@ -384,7 +396,7 @@ def _reproduce(args: argparse.Namespace) -> int:
     _seeds(args.seeds)
     command = [sys.executable, "-m", "wayproof", "recovery", "run"]
     command += ["--suite", args.suite, "--seeds", args.seeds]
-    command += ["--processes", str(_processes(args.processes))]
+    command += ["--processes", str(_processes(args.processes) or 1)]
     for policy in args.policy or []:
         command += ["--policy", policy]
     with tempfile.TemporaryDirectory(prefix="wayproof-reproduce-") as folder:
@@ -498,6 +510,7 @@ def _spelled(completed: bool, verified: bool | None) -> str:
 
 def _generate(args: argparse.Namespace) -> int:
     from wayproof.bundles.manifest import digest_file
+    from wayproof.parallel.engines import engine
     from wayproof.recovery.generate import suite_lines
 
     recipe = _recipe(args)
@@ -506,10 +519,11 @@ def _generate(args: argparse.Namespace) -> int:
         return _generate_shard(recipe, args)
     done = 0
     with (
+        engine(args.backend, _processes(args.processes)) as place,
         whole_file(args.out, overwrite=args.overwrite) as file,
         count_progress("making grids") as progress,
     ):
-        for lines in suite_lines(recipe, processes=_processes(args.processes)):
+        for lines in suite_lines(recipe, processes=place.width, executor=place.executor):
             file.write(lines)
             done += lines.count(b"\n")
             progress(done, recipe.parameters.grids + 1)
@@ -519,11 +533,20 @@ def _generate(args: argparse.Namespace) -> int:
 
 def _generate_shard(recipe: "Recipe", args: argparse.Namespace) -> int:
     from wayproof.bundles.parts import Shard
+    from wayproof.parallel.engines import engine
     from wayproof.recovery.parts import generate_shard
 
     shard = Shard.parse(args.shard)
     processes = _processes(args.processes)
-    part = generate_shard(recipe, shard, args.out, processes=processes, overwrite=args.overwrite)
+    with engine(args.backend, processes) as place:
+        part = generate_shard(
+            recipe,
+            shard,
+            args.out,
+            processes=place.width,
+            executor=place.executor,
+            overwrite=args.overwrite,
+        )
     _print_part(shard, part.first, part.end, part.grids, args.out)
     return 0
 

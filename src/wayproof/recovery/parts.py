@@ -8,6 +8,7 @@ a suite holds some of the generator's grids.
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import IO, Annotated, Any, BinaryIO, Final, NamedTuple
 
@@ -425,7 +426,13 @@ def _lines(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def generate_shard(
-    recipe: Recipe, shard: Shard, out: Path, *, processes: int = 1, overwrite: bool = False
+    recipe: Recipe,
+    shard: Shard,
+    out: Path,
+    *,
+    processes: int = 1,
+    executor: Executor | None = None,
+    overwrite: bool = False,
 ) -> SuitePartSettings:
     """Make one shard of a suite's grids and write the part ``out``.
 
@@ -439,7 +446,7 @@ def generate_shard(
     share = shard.share(grids)
     with BundleWriter(out, kind=SUITE_PART_KIND, overwrite=overwrite) as part:
         lines, names = part.open(SUITE_NAME), part.open(GRIDS_NAME)
-        made = suite_lines(recipe, processes=processes, numbers=share)
+        made = suite_lines(recipe, processes=processes, executor=executor, numbers=share)
         header = next(made)
         track = track_of_header(header[:-1])
         lines.write(header)
