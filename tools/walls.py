@@ -165,6 +165,11 @@ PERMITS: tuple[Permit, ...] = (
         ("os.environ",),
         "what is started inherits it",
     ),
+    Permit(
+        ("parallel/engines.py",),
+        ("os.environ",),
+        "asks whether a cluster is named, whose size is its own",
+    ),
     Permit(("__main__.py",), ("KeyboardInterrupt",), "turns it into a status"),
     Permit(
         ("cli/__init__.py", "parallel/pool.py"),
