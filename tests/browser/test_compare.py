@@ -63,6 +63,9 @@ def test_a_click_path_leads_from_a_count_to_both_results(
     gone = set(pair["base"]["selected_artifacts"]) - set(pair["new"]["selected_artifacts"])
     shown = page.locator("#panel .axes-pair").last.locator(".ids.bad li").all_inner_texts()
     assert set(shown) == gone
+    page.click('[data-take="command"]')
+    command = page.input_value("#panel-take")
+    assert command == "wayproof compare fitness new --report compare.html"
     link = page.evaluate("location.hash")
     assert "task=" in link
     page.go_back()

@@ -261,6 +261,8 @@ def test_the_index_has_each_bundles_numbers(index_page: Path, fitness: Path, vis
     assert page.locator('[aria-sort="descending"]').count() == 1
     names = page.locator("table.index > tbody > tr > th").all_inner_texts()
     assert names == sorted(names, reverse=True)
+    other = visit(index_page, query=page.evaluate("location.hash"))
+    assert other.locator("table.index > tbody > tr > th").all_inner_texts() == names
     page.locator('.index a[href*="queue=latency"]').click()
     page.wait_for_selector("html[data-ready]")
     assert page.get_attribute("#tab-latency", "aria-selected") == "true"

@@ -65,7 +65,9 @@ def _forest(measures: list[MeasureChange]) -> dict[str, ForestChart]:
     }
 
 
-def _columns(changes: list[_Change], pairs: dict[tuple[str, int], int]) -> dict[str, Any]:
+def _columns(
+    changes: list[_Change], pairs: dict[tuple[str, int], int], names: list[str]
+) -> dict[str, Any]:
     listed = changes[:_MOST_LISTED]
     return {
         "tab": [_TABS.index(row.tab) for row in listed],
@@ -79,6 +81,7 @@ def _columns(changes: list[_Change], pairs: dict[tuple[str, int], int]) -> dict[
         "reason": [row.debt.reason for row in listed],
         "pair": [pairs.get((row.debt.task_id, row.debt.attempt), -1) for row in listed],
         "tabs": _TABS,
+        "bundles": names,
     }
 
 
@@ -136,7 +139,7 @@ def compare_page(
         version=__version__,
     )
     blocks = [
-        DataBlock("debts", [msgspec.json.encode(_columns(changes, pairs))]),
+        DataBlock("debts", [msgspec.json.encode(_columns(changes, pairs, names))]),
         DataBlock("pairs", lines),
     ]
     yield framed_page("index.html", title, "compare", body, blocks)

@@ -5,7 +5,7 @@ import { hasText, number, onLanguage, startLocale, text } from "../../web/static
 import { List, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
 import { onPrint } from "../../web/static/paper.js";
 import { Permalink, hashOf, linkTo } from "../../web/static/permalink.js";
-import { csvText, saveText, takeButton, takeField } from "../../web/static/take.js";
+import { csvText, saveText, shellCommand, takeButton, takeField } from "../../web/static/take.js";
 
 const QUEUES = ["sufficiency", "latency"];
 
@@ -286,6 +286,7 @@ class Changes {
     byId("panel-next").disabled = place === count - 1;
     const { queue } = { queue: data.queue[index] };
     const pair = data.pair[index] < 0 ? null : this.#lines(data.pair[index]);
+    const command = shellCommand(["wayproof", "compare", ...data.bundles, "--report", "compare.html"]);
     byId("panel-body").replaceChildren(
       el("h2", { id: "panel-title" }, foreign(clip(data.task[index], 2000))),
       el(
@@ -298,6 +299,7 @@ class Changes {
         "div",
         { class: "takes" },
         takeButton("link", "panel-take", () => linkTo([["tab", this.#tab], ...this.#taskState(index)])),
+        command === null ? null : takeButton("command", "panel-take", () => command),
         takeField("panel-take"),
       ),
       ...(pair === null
