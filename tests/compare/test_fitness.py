@@ -1,5 +1,6 @@
 """Two bundles of navigation fitness: pairs, flips, debts, verdicts."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from compare_bundles import MakeBundle, packets_of, tasks_of
 from conftest import RunWayproof
+from wayproof.canonical import canonical_bytes
 from wayproof.compare import CompareRequest, compare_bundles
 from wayproof.compare.columns import judge
 from wayproof.errors import InputError, IntegrityError
@@ -395,3 +397,37 @@ def test_a_result_that_could_not_fail_pays_no_error(make_bundle: MakeBundle) -> 
     assert _changes(comparison, 0) == {"sufficiency:t000": "no_longer_measured"}
     (debt,) = comparison.queues[0].debts
     assert debt.reason == "the new result could not fail"
+
+
+def test_debts_have_the_ids_of_their_bundle(make_bundle: MakeBundle) -> None:
+    """Whatever looks like an attempt's number in a task's id."""
+    names = ["a", "a#", "a#0", "a#01", "a#2", "a#x", "a#\u0663", "#2", "a#2#3", "b"]
+    tasks = [{"task_id": name, "expected_artifacts": ["x"]} for name in names]
+    packets: list[dict[str, Any]] = [{"task_id": name} for name in names]
+    packets.append({"task_id": "b", "attempt": 2})
+    base = make_bundle("base", tasks, packets)
+    owed = [
+        json.loads(line)["debt_id"] for line in (base / "debts.jsonl").read_bytes().splitlines()
+    ]
+    comparison = _compare(base, base)
+    assert sorted(_changes(comparison, 0)) == sorted(owed)
+    assert len(set(owed)) == len(packets)
+
+
+@pytest.mark.parametrize("order", [(1, 0), (0, 0), (2, 1), (2, 2)])
+def test_results_out_of_order_are_refused(make_bundle: MakeBundle, order: tuple[int, int]) -> None:
+    """Two bundles are read side by side: a task or an attempt at the wrong place is no pair."""
+    tasks = tasks_of(2)
+    first, second = packets_of(tasks)
+    packets = [first, {**second, "attempt": 1}, {**second, "attempt": 2}]
+    base = make_bundle("base", tasks, packets)
+    new = make_bundle("new", tasks, packets)
+    lines = (new / "results.jsonl").read_bytes().splitlines(keepends=True)
+    data = b"".join(lines[at] for at in order)
+    (new / "results.jsonl").write_bytes(data)
+    manifest = json.loads((new / "manifest.json").read_bytes())
+    digest = hashlib.sha256(data).hexdigest()
+    manifest["files"]["results.jsonl"] = {"bytes": len(data), "sha256": digest}
+    (new / "manifest.json").write_bytes(canonical_bytes(manifest) + b"\n")
+    with pytest.raises(InputError, match="results are not in order"):
+        compare_bundles(base, new, CompareRequest(allow_different_suites=True))

@@ -81,3 +81,15 @@ def test_one_bundle_is_no_comparison(make_bundle: MakeBundle, wayproof: RunWaypr
     ran = wayproof("compare", make_bundle("one", tasks, packets_of(tasks)))
     assert ran.status == 2
     assert "BASE and NEW" in ran.err
+
+
+def test_a_trend_of_attempts_and_of_what_could_not_fail(make_bundle: MakeBundle) -> None:
+    """Debts of attempts are numbered, and a task that expects nothing is in no share."""
+    tasks = [*tasks_of(4), {"task_id": "nothing"}]
+    packets = [{**one, "attempt": n} for one in packets_of(tasks[:4]) for n in (1, 2)]
+    packets.append({"task_id": "nothing"})
+    packets[1]["selected_artifacts"] = []
+    trend = _trend([make_bundle(f"v{step}", tasks, packets) for step in range(3)])
+    assert [debt.debt_id for debt in trend.open_debts] == ["sufficiency:t000#2"]
+    assert [step.sufficient_share for step in trend.steps] == [0.875] * 3
+    assert [(step.measured, step.unmeasured) for step in trend.steps] == [(8, 1)] * 3
