@@ -71,7 +71,7 @@ def test_the_command_shows_the_trend(make_bundle: MakeBundle, wayproof: RunWaypr
     ran = wayproof("compare", *_row(make_bundle))
     assert ran.status == 0
     assert "since 2 (v2): sufficiency:t001 (missing_id)" in ran.out
-    assert "since 1 (v1): latency:t003 (fail, not measured at [3])" in ran.out
+    assert "since 1 (v1): latency:t003 (late, not measured at [3])" in ran.out
     assert "base v4 → new v5" in ran.out
 
 
