@@ -99,6 +99,16 @@ _FLAGS = {
 """Settings whose flag isn't their own name."""
 
 
+class _Help(argparse.HelpFormatter):
+    """Help that fits 80 columns, however wide the terminal is."""
+
+    def __init__(self, prog: str, **kwargs: Any) -> None:
+        import shutil
+
+        kwargs.setdefault("width", min(80, shutil.get_terminal_size().columns) - 2)
+        super().__init__(prog, **kwargs)
+
+
 class CommandParser(argparse.ArgumentParser):
     """argparse with one message per error, no usage dump, and no abbreviations.
 
@@ -112,6 +122,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         kwargs.setdefault("allow_abbrev", False)
+        kwargs.setdefault("formatter_class", _Help)
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self._is_mixing = False
         self._words: Sequence[str] = ()
