@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wayproof.api.bundle import (
         FitnessBundle,
         RecoveryBundle,
+        RejectionBundle,
         Verification,
         read_bundle,
         verify,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from wayproof.api.lines import Lines
     from wayproof.api.logs import CapturedLogs, capture_logs
     from wayproof.api.recovery import run
+    from wayproof.api.rejections import MeasuredRejections, measure_rejections
     from wayproof.errors import InputError, IntegrityError, OutputError, WayproofError
     from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
     from wayproof.evidence.fitness_records import LatencyDebt, SufficiencyDebt, TaskResult
@@ -48,6 +50,7 @@ __all__ = [
     "IntegrityError",
     "LatencyDebt",
     "Lines",
+    "MeasuredRejections",
     "NavigationFitnessTask",
     "Observation",
     "OutputError",
@@ -55,6 +58,7 @@ __all__ = [
     "Policy",
     "RecoveryBundle",
     "RecoveryComparison",
+    "RejectionBundle",
     "RouteTypeMetrics",
     "RowDict",
     "Score",
@@ -68,6 +72,7 @@ __all__ = [
     "capture_logs",
     "compare_bundles",
     "evaluate",
+    "measure_rejections",
     "read_bundle",
     "run",
     "score",
@@ -88,6 +93,7 @@ _PLACES = {
     "IntegrityError": "wayproof.errors",
     "LatencyDebt": "wayproof.evidence.fitness_records",
     "Lines": "wayproof.api.lines",
+    "MeasuredRejections": "wayproof.api.rejections",
     "NavigationFitnessTask": "wayproof.fitness.task",
     "Observation": "wayproof.recovery.agents.policy",
     "OutputError": "wayproof.errors",
@@ -95,6 +101,7 @@ _PLACES = {
     "Policy": "wayproof.recovery.agents.policy",
     "RecoveryBundle": "wayproof.api.bundle",
     "RecoveryComparison": "wayproof.evidence.comparison_records",
+    "RejectionBundle": "wayproof.api.bundle",
     "RouteTypeMetrics": "wayproof.evidence.fitness_summary",
     "RowDict": "wayproof.api.fitness",
     "Score": "wayproof.api.fitness",
@@ -107,6 +114,7 @@ _PLACES = {
     "capture_logs": "wayproof.api.logs",
     "compare_bundles": "wayproof.api.comparison",
     "evaluate": "wayproof.api.fitness",
+    "measure_rejections": "wayproof.api.rejections",
     "read_bundle": "wayproof.api.bundle",
     "run": "wayproof.api.recovery",
     "score": "wayproof.api.fitness",

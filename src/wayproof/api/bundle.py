@@ -14,13 +14,22 @@ from wayproof.bundles.kinds import CheckRequest
 from wayproof.bundles.manifest import Manifest
 from wayproof.bundles.reader import open_bundle, read_record
 from wayproof.errors import InputError
-from wayproof.evidence import fitness_names, recovery_names
+from wayproof.evidence import fitness_names, recovery_names, rejection_names
 from wayproof.evidence.fitness_records import Debt, TaskResult
 from wayproof.evidence.fitness_summary import SuiteRecord
 from wayproof.evidence.recovery_records import Result, Trace
+from wayproof.evidence.rejection_records import Episode, SessionRecord
+from wayproof.evidence.rejection_records import Summary as RejectionSummary
 from wayproof.recovery.summary import Summary
 
-__all__ = ["FitnessBundle", "RecoveryBundle", "Verification", "read_bundle", "verify"]
+__all__ = [
+    "FitnessBundle",
+    "RecoveryBundle",
+    "RejectionBundle",
+    "Verification",
+    "read_bundle",
+    "verify",
+]
 
 
 class FitnessBundle(SuiteRecord, frozen=True, kw_only=True):
@@ -98,6 +107,34 @@ class RecoveryBundle(msgspec.Struct, frozen=True, kw_only=True):
         return table(["policy", "failure kind", "cells", "completed", "verified"], rows)
 
 
+class RejectionBundle(msgspec.Struct, frozen=True, kw_only=True):
+    """A bundle of rejected calls, whose files are what its manifest says.
+
+    Attributes
+    ----------
+    folder
+        Where it lies.
+    manifest
+        Digests, settings, and everything that varies between runs.
+    summary
+        Counts by stratum, format and kind; both rates, null where there is too little.
+    episodes
+        One a rejected call whose goal was followed.
+    sessions
+        One a session; those without a rejected call, too.
+    """
+
+    folder: Path
+    manifest: Manifest
+    summary: RejectionSummary
+    episodes: Sequence[Episode]
+    sessions: Sequence[SessionRecord]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the episodes as dicts with the wire names, for a data frame."""
+        return [msgspec.to_builtins(episode) for episode in self.episodes]
+
+
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """A bundle that holds, and what that rests on.
 
@@ -134,12 +171,18 @@ def read_bundle(folder: str | Path, *, kind: Literal["recovery"]) -> RecoveryBun
 
 
 @overload
-def read_bundle(folder: str | Path, *, kind: None = None) -> FitnessBundle | RecoveryBundle: ...
+def read_bundle(folder: str | Path, *, kind: Literal["rejections"]) -> RejectionBundle: ...
+
+
+@overload
+def read_bundle(
+    folder: str | Path, *, kind: None = None
+) -> FitnessBundle | RecoveryBundle | RejectionBundle: ...
 
 
 def read_bundle(
-    folder: str | Path, *, kind: Literal["fitness", "recovery"] | None = None
-) -> FitnessBundle | RecoveryBundle:
+    folder: str | Path, *, kind: Literal["fitness", "recovery", "rejections"] | None = None
+) -> FitnessBundle | RecoveryBundle | RejectionBundle:
     """Read a bundle, after its digests were checked; :func:`verify` checks more.
 
     Parameters
@@ -147,11 +190,11 @@ def read_bundle(
     folder
         The bundle.
     kind
-        The kind that is expected; None: either.
+        The kind that is expected; None: any.
 
     Returns
     -------
-    FitnessBundle or RecoveryBundle
+    FitnessBundle, RecoveryBundle or RejectionBundle
         Results are read when they are looked at.
 
     Raises
@@ -184,10 +227,18 @@ def read_bundle(
             results=lines(recovery_names.RESULTS_NAME, Result),
             traces=lines(recovery_names.TRACES_NAME, Trace),
         )
+    if manifest.kind == rejection_names.BUNDLE_KIND:
+        return RejectionBundle(
+            folder=where,
+            manifest=manifest,
+            summary=read_record(bundle, rejection_names.SUMMARY_NAME, RejectionSummary),
+            episodes=lines(rejection_names.EPISODES_NAME, Episode),
+            sessions=lines(rejection_names.SESSIONS_NAME, SessionRecord),
+        )
     raise InputError(
         "a bundle of pages, which holds no evidence",
         file=str(where),
-        expected="fitness or recovery",
+        expected="fitness, recovery or rejections",
         found=manifest.kind,
     )
 
@@ -197,6 +248,7 @@ def verify(
     *,
     tasks: str | Path | None = None,
     packets: str | Path | None = None,
+    logs: str | Path | Sequence[str | Path] | None = None,
 ) -> Verification:
     """Check a bundle without trusting it: digests, and what must follow from what.
 
@@ -207,6 +259,9 @@ def verify(
     tasks, packets
         The files that a fitness bundle was made from: they are scored again and compared
         byte for byte. Without them, results invented as a whole would not be noticed.
+    logs
+        The logs that a bundle of rejected calls was made from, or a folder of them: they are
+        read again and compared byte for byte.
 
     Returns
     -------
@@ -228,7 +283,9 @@ def verify(
         if given is not None
     }
     where = path_of(folder, "folder")
-    checked = check_bundle(where, CheckRequest(sources=sources))
+    given = [logs] if isinstance(logs, str | Path) else logs or []
+    places = tuple(path_of(one, "logs") for one in given)
+    checked = check_bundle(where, CheckRequest(sources=sources, logs=places))
     return Verification(
         folder=where,
         kind=checked.manifest.kind,

@@ -205,6 +205,7 @@ KINDS: Final[dict[str, BundleKind]] = {
             ),
             checker="wayproof.rejections.check_bundle:check",
             source_roles=("logs",),
+            page_maker="wayproof.report.rejection_page:pages_of",
         ),
         BundleKind(
             REPORT_KIND,

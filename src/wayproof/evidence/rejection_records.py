@@ -74,6 +74,8 @@ class EpisodeSource(Record, frozen=True):
 
     Attributes
     ----------
+    call_id
+        The log's own name of the rejected call.
     file
         The log, relative to the folder that all logs share.
     format
@@ -86,6 +88,7 @@ class EpisodeSource(Record, frozen=True):
         The sub-agent; empty for the main agent.
     """
 
+    call_id: _Name
     file: _Name
     format: _Name
     lines: Lines

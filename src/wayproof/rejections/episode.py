@@ -343,6 +343,7 @@ class OpenEpisode:
             outcome=outcome,
             same_tool_success=self.same_tool_success,
             source=EpisodeSource(
+                call_id=_name(call.call_id),
                 file=file,
                 format=self._format,
                 lines=Lines(

@@ -10,24 +10,13 @@ __all__ = ["Sentence", "headline", "percent", "share_of"]
 
 
 class Sentence(NamedTuple):
-    """A sentence with its figures apart, so that it can be said in two languages.
+    """A sentence in English and in French."""
 
-    Attributes
-    ----------
-    key
-        Which sentence it is.
-    text
-        The English one, with ``{name}`` where figures go.
-    figures
-        The figures, as text.
-    """
-
-    key: str
-    text: str
-    figures: dict[str, str]
+    english: str
+    french: str
 
     def __str__(self) -> str:
-        return self.text.format_map(self.figures)
+        return self.english
 
 
 def percent(ppm: int) -> str:
@@ -45,56 +34,59 @@ def share_of(rate: Rate) -> tuple[str, str] | None:
 def headline(summary: Summary) -> Iterator[Sentence]:
     """Yield the sentences of the first screen."""
     strata = summary.strata
-    verb = "was" if strata.invalid == 1 else "were"
+    one = strata.invalid == 1
     yield Sentence(
-        "rejected",
-        "{calls} rejected without effect in {sessions}.",
-        {
-            "calls": f"{_counted(strata.invalid, 'call')} {verb}",
-            "sessions": _counted(summary.sessions, "session"),
-        },
+        f"{_counted(strata.invalid, 'call')} {'was' if one else 'were'} rejected without effect "
+        f"in {_counted(summary.sessions, 'session')}.",
+        f"{_compte(strata.invalid, 'appel rejeté', 'appels rejetés')} sans effet en "
+        f"{_compte(summary.sessions, 'session', 'sessions')}.",
     )
-    yield from _reached(summary)
-    yield Sentence("blind", "Blind repeats: {count}.", {"count": f"{summary.blind_repeats:,}"})
+    yield _reached(summary)
+    blind = summary.blind_repeats
+    yield Sentence(f"Blind repeats: {blind:,}.", f"Répétitions aveugles : {_milliers(blind)}.")
     yield Sentence(
-        "failed",
-        "{commands}: counted, not judged.",
-        {"commands": _counted(strata.failed, "failed command")},
+        f"{_counted(strata.failed, 'failed command')}: counted, not judged.",
+        f"{_compte(strata.failed, 'commande en échec', 'commandes en échec')} : comptées, pas "
+        "jugées.",
     )
     if summary.unknown:
         yield Sentence(
-            "unknown",
-            "{calls}: the log doesn't say how they ended.",
-            {"calls": _counted(summary.unknown, "call")},
+            f"{_counted(summary.unknown, 'call')}: the log doesn't say how they ended.",
+            f"{_compte(summary.unknown, 'appel', 'appels')} : le journal ne dit pas comment.",
         )
 
 
-def _reached(summary: Summary) -> Iterator[Sentence]:
+def _reached(summary: Summary) -> Sentence:
     reached, floor = share_of(summary.reached), share_of(summary.at_floor)
+    rate = summary.reached
     if reached is None:
-        yield Sentence(
-            "no_rate",
-            "Reached again: no rate below {episodes} episodes and {sessions} sessions "
-            "(here {found} of {of}).",
-            {
-                "episodes": str(MIN_EPISODES),
-                "sessions": str(MIN_SESSIONS),
-                "found": _counted(summary.reached.episodes, "episode"),
-                "of": _counted(summary.reached.sessions, "session"),
-            },
+        return Sentence(
+            f"Reached again: no rate below {MIN_EPISODES} episodes and {MIN_SESSIONS} sessions "
+            f"(here {_counted(rate.episodes, 'episode')} of {_counted(rate.sessions, 'session')}).",
+            f"Atteints ensuite : pas de taux en dessous de {MIN_EPISODES} épisodes et "
+            f"{MIN_SESSIONS} sessions (ici {_compte(rate.episodes, 'épisode', 'épisodes')}, "
+            f"{_compte(rate.sessions, 'session', 'sessions')}).",
         )
-        return
-    figures = {"reached": reached[0], "most": reached[1]}
-    text = "Reached again: at least {reached} (at most {most})"
+    english = f"Reached again: at least {reached[0]} (at most {reached[1]})"
+    french = f"Atteints ensuite : au moins {reached[0]} (au plus {reached[1]})"
     if floor is not None:
-        figures["floor"] = floor[0]
-        text += ", at the least possible cost at least {floor}"
+        english += f", at the least possible cost at least {floor[0]}"
+        french += f", au coût minimal au moins {floor[0]}"
     if summary.detour_calls is not None:
         least, most = summary.detour_calls
-        figures["detour"] = str(least) if least == most else f"{least}–{most}"
-        text += ", else after {detour} calls"
-    yield Sentence("reached", f"{text}.", figures)
+        calls = str(least) if least == most else f"{least}–{most}"
+        english += f", else after {calls} calls"
+        french += f", sinon après {calls} appels"
+    return Sentence(f"{english}.", f"{french}.")
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _milliers(count: int) -> str:
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def _compte(count: int, one: str, many: str) -> str:
+    return f"{_milliers(count)} {one if count < 2 else many}"
