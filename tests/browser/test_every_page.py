@@ -47,7 +47,8 @@ def serious(page: "Page") -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_violation(
     path: Path, inspected: "BrowserContext", theme: str
 ) -> None:

@@ -185,7 +185,14 @@ def zipped(folder: Path, out: Path, method: int) -> Path:
     return out
 
 
-@pytest.mark.parametrize("form", ["files", "folder", "deflated", "stored"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "files",
+        "deflated",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("folder", "stored")),
+    ],
+)
 def test_an_untouched_bundle_shows_pythons_digest(
     explorer: Path, visit: Callable[..., "Page"], recovery: Path, work: Path, form: str
 ) -> None:
@@ -312,7 +319,7 @@ EDITS: dict[str, tuple[str, Callable[[list[Any]], None], str]] = {
 
 
 @pytest.mark.parametrize("name", sorted(EDITS))
-@pytest.mark.parametrize("careful", [False, True])
+@pytest.mark.parametrize("careful", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_edited_bundle_is_caught_by_trial_and_check(
     explorer: Path,
     visit: Callable[..., "Page"],

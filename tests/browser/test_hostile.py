@@ -54,7 +54,7 @@ def test_hostile_texts_leave_no_trace_but_text(
     )
 
 
-@pytest.mark.parametrize("width", [360, 1600])
+@pytest.mark.parametrize("width", [360, pytest.param(1600, marks=pytest.mark.slow)])
 def test_hostile_texts_do_not_break_the_layout(
     hostile_report: Path, visit: Callable[..., "Page"], width: int
 ) -> None:

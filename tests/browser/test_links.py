@@ -31,7 +31,17 @@ def test_a_task_is_found_by_its_id(fitness_report: Path, fitness: Path, visit: V
         assert result["task_prompt"] in page.inner_text("#panel-body")
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
+QUICK = (1, 5, 11)
+"""Markup, control characters and quotes: what the tests without the slow ones try."""
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(number, marks=[] if number in QUICK else pytest.mark.slow)
+        for number in range(len(HOSTILE_TEXTS))
+    ],
+)
 def test_hostile_ids_have_links_too(
     hostile_report: Path, browser: "Browser", visit: Visit, number: int
 ) -> None:

@@ -299,6 +299,7 @@ def test_forged_bundles_have_one_verdict(
     assert refused > FORGED[name] // 2
 
 
+@pytest.mark.slow
 def test_both_accept_whatever_scoring_writes(page: "Page", tmp_path: Path) -> None:
     """Bundles scored from random odd inputs hold, in Python and in the page."""
     bundles = []
