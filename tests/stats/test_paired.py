@@ -54,6 +54,27 @@ def test_same_bytes_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (whole.sum(axis=1) == 7).all()
 
 
+def test_clusters_of_one_class_are_counted_together() -> None:
+    """Counting classes is adding up the counts of their clusters, resample by resample."""
+    classes = np.array([0, 1, 0, 2, 1, 0, 0])
+    plain = np.concatenate(list(Resamples(7)))
+    grouped = np.concatenate(list(Resamples(7, classes, 3)))
+    assert (
+        grouped == np.stack([plain[:, classes == one].sum(axis=1) for one in range(3)], 1)
+    ).all()
+
+
+def test_clusters_alike_don_t_change_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters with the same numbers share a row of the table; the ends are the same."""
+    measures = [
+        Paired([UNIT, 0, 0, -UNIT // 2, 0, 0, UNIT, 0, 0, 0], [1] * 10),
+        Paired([0, 0, 0, UNIT // 3, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1, 0]),
+    ]
+    found = bootstrap_intervals(measures)
+    monkeypatch.setattr(module, "_distinct_rows", lambda table: (table, np.arange(len(table))))
+    assert bootstrap_intervals(measures) == found
+
+
 def test_draws_are_uniform() -> None:
     """Each cluster is drawn as often as another (chi-squared, 1 in 10,000)."""
     drawn = np.concatenate(list(Resamples(25))).sum(axis=0)

@@ -1,9 +1,11 @@
 """One measure's values over all pairs, and what follows from them."""
 
 import math
+import operator
 from array import array
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -37,60 +39,109 @@ _TOP = 2.0**42
 
 
 class Column:
-    """The pairs of one measure: values of both sides, and which task they belong to."""
+    """The pairs of one measure: values of both sides, and which task they belong to.
+
+    Attributes
+    ----------
+    places
+        Which compared tasks have a value on both sides; what follows is of these alone.
+    base, new
+        The values of either side.
+    moved
+        Their difference as a whole number of units, microseconds for times.
+    counts
+        Of the share: passes and results of BASE, then of NEW.
+    left_out, lost
+        How many tasks have no value on both sides, and how many on BASE alone.
+    """
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
-        self.places = array("q")
-        self.base = array("d")
-        self.new = array("d")
-        self.moved = array("q")
         self.counts: list[array[int]] = [array("q") for _ in range(4)]
-        self.left_out = 0
-        self.lost = 0
+        # Every compared task's values; not a number where it has none.
+        self._was = array("d")
+        self._now = array("d")
         # Microseconds for times, else units of 2^-40.
         self._unit = 1000 if asked.kind == "quantile" else UNIT
 
-    def add(self, place: int, before: Attempts, after: Attempts) -> None:
-        """Take one task that both sides have; one object is the same results on both."""
+    def add(self, before: Attempts, after: Attempts) -> None:
+        """Take the next task that both sides have; one object is the same results on both."""
         if self.asked.kind == "share":
-            self._add_share(place, before, after)
+            self._add_share(before, after)
             return
         value = self.asked.value
         was = value(before)
-        now = was if after is before else value(after)
-        if was is None or now is None:
-            self.left_out += 1
-            self.lost += was is not None
-            return
-        self._append(place, was, now)
+        if was is None:
+            was = math.nan
+        self._was.append(was)
+        if after is not before:
+            now = value(after)
+            was = math.nan if now is None else now
+        self._now.append(was)
 
-    def _add_share(self, place: int, before: Attempts, after: Attempts) -> None:
+    def _add_share(self, before: Attempts, after: Attempts) -> None:
         """Leave a pair that is vacuous on either side out of the share, both of its results."""
         was, now = _able_passes(before, after)
         if not was[1] or not now[1]:
-            self.left_out += 1
+            self._was.append(math.nan)
+            self._now.append(math.nan)
             return
         for into, count in zip(self.counts, (*was, *now), strict=True):
             into.append(count)
-        self._append(place, was[0] / was[1], now[0] / now[1])
+        self._was.append(was[0] / was[1])
+        self._now.append(now[0] / now[1])
 
-    def _append(self, place: int, was: float, now: float) -> None:
-        self.places.append(place)
-        self.base.append(was)
-        self.new.append(now)
-        if was == now:
-            self.moved.append(0)
-        else:
-            # A censored time stands at the top.
-            unit = self._unit
-            self.moved.append(round(min(now, _TOP) * unit) - round(min(was, _TOP) * unit))
+    @cached_property
+    def places(self) -> Sequence[int]:
+        """Which compared tasks have a value on both sides."""
+        # A sum with one that is not a number is none; times are never -inf.
+        missing = map(math.isnan, map(operator.add, self._was, self._now))
+        return array("q", [at for at, is_missing in enumerate(missing) if not is_missing])
+
+    @cached_property
+    def base(self) -> Sequence[float]:
+        """BASE's values."""
+        return self._kept(self._was)
+
+    @cached_property
+    def new(self) -> Sequence[float]:
+        """NEW's values."""
+        return self._kept(self._now)
+
+    def _kept(self, values: "array[float]") -> Sequence[float]:
+        if len(self.places) == len(values):
+            return values
+        return array("d", map(values.__getitem__, self.places))
+
+    @cached_property
+    def moved(self) -> Sequence[int]:
+        """NEW's values less BASE's, in whole units; a censored time stands at the top."""
+        unit = self._unit
+        return array(
+            "q",
+            [
+                0 if was == now else round(min(now, _TOP) * unit) - round(min(was, _TOP) * unit)
+                for was, now in zip(self.base, self.new, strict=True)
+            ],
+        )
+
+    @property
+    def left_out(self) -> int:
+        """How many tasks have no value on both sides."""
+        return len(self._was) - len(self.places)
+
+    @property
+    def lost(self) -> int:
+        """How many tasks have a value in BASE alone."""
+        both = zip(self._was, self._now, strict=True)
+        return sum(math.isnan(now) and not math.isnan(was) for was, now in both)
 
     def paired(self, clusters: Clusters) -> Paired:
         """Add the differences up within clusters."""
         sums, sizes = [0] * clusters.cluster_count, [0] * clusters.cluster_count
+        codes = clusters.codes
         for place, moved in zip(self.places, self.moved, strict=True):
-            code = clusters.codes[place]
+            code = codes[place]
             sums[code] += moved
             sizes[code] += 1
         return Paired(sums, sizes)

@@ -104,7 +104,7 @@ class _Collector:
         if len(before.rows) != 1 or len(after.rows) != 1 or before.rows[0] is not after.rows[0]:
             now_all = Attempts(after.rows)
         for column in self.columns:
-            column.add(self.compared, was_all, now_all)
+            column.add(was_all, now_all)
         self.compared += 1
 
     def _add_results(self, before: TaskRows | None, after: TaskRows | None) -> None:

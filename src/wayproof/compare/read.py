@@ -58,10 +58,11 @@ class Side:
         """Yield each result with its line number, from 1, and where its line starts."""
         decode = self._decoder.decode
         at = 0
-        for number, line in enumerate(iter(lambda: self._file.readline(_MOST_BYTES), b""), 1):
+        read, recent = functools.partial(self._file.readline, _MOST_BYTES), self._recent
+        for number, line in enumerate(iter(read, b""), 1):
             if not line.endswith(b"\n"):
                 raise InputError("line is cut off or too long", file=str(self._path), line=number)
-            found = self._recent.pop(line, None)
+            found = recent.pop(line, None)
             if found is not None:
                 yield number, at, found
                 at += len(line)
@@ -72,9 +73,9 @@ class Side:
                 raise InputError(
                     "not a result", file=str(self._path), line=number, found=str(error)
                 ) from None
-            if len(self._recent) >= _RECENT_LINES:
-                self._recent.clear()
-            self._recent[line] = row
+            if len(recent) >= _RECENT_LINES:
+                recent.clear()
+            recent[line] = row
             yield number, at, row
             at += len(line)
 
@@ -89,8 +90,10 @@ class Side:
         task: TaskRows | None = None
         for number, at, row in self._rows():
             self.result_count += 1
-            self.vacuous_count += is_vacuous(row)
-            self.missing_count += row.lacks_packet
+            if not row.expected_artifacts:
+                self.vacuous_count += is_vacuous(row)
+            if row.error is not None:
+                self.missing_count += row.lacks_packet
             if task is not None and task.task_id == row.task_id:
                 if row.attempt <= task.rows[-1].attempt:
                     raise self._out_of_order(number, row)

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from wayproof.errors import InputError
@@ -41,7 +42,7 @@ class Ranking(NamedTuple):
     gains: Sequence[tuple[int, int]]
     judged: Sequence[int]
     relevant: int
-    ideal: Sequence[int]
+    ideal: tuple[int, ...]
     length: int
 
 
@@ -69,9 +70,10 @@ def ranking_of(
     wanted = set(expected)
     if not relevance and "*" not in "".join(expected):
         # Nearly all tasks: each expected id is found as itself, once, with grade 1.
-        ranks = [rank for rank, one in enumerate(ordered, start=1) if one in wanted]
+        ranks = [ordered.index(one) + 1 for one in wanted.intersection(ordered)]
+        ranks.sort()
         each = [(rank, 1) for rank in ranks]
-        return Ranking(each, each, ranks, len(wanted), [1] * len(wanted), len(ordered))
+        return Ranking(each, each, ranks, len(wanted), (1,) * len(wanted), len(ordered))
     literal = set(literal_ids)
     grades = dict.fromkeys(expected, 1)
     if relevance:
@@ -96,7 +98,7 @@ def ranking_of(
         gain = max((grades[key] for key in fresh), default=0)
         if gain > 0:
             gains.append((rank, gain))
-    ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
+    ideal = tuple(sorted((grade for grade in grades.values() if grade > 0), reverse=True))
     return Ranking(found, gains, judged, len(wanted), ideal, len(ordered))
 
 
@@ -104,7 +106,10 @@ def ranking_of(
 
 
 def _recall(ranking: Ranking, cutoff: int) -> float:
-    found = sum(count for rank, count in ranking.found if rank <= cutoff)
+    found = 0
+    for rank, count in ranking.found:
+        if rank <= cutoff:
+            found += count
     return found / ranking.relevant if found else 0.0
 
 
@@ -130,13 +135,19 @@ def _average_precision(ranking: Ranking, cutoff: int) -> float:
 
 
 def _ndcg(ranking: Ranking, cutoff: int) -> float:
-    best = sum(gain / _discount(rank) for rank, gain in enumerate(ranking.ideal[:cutoff], start=1))
-    gained = sum(gain / _discount(rank) for rank, gain in ranking.gains if rank <= cutoff)
-    return gained / best if best else 0.0
+    gained = 0.0
+    for rank, gain in ranking.gains:
+        if rank <= cutoff:
+            gained += gain / math.log2(rank + 1)
+    return gained / _best_gain(ranking.ideal, cutoff) if gained else 0.0
 
 
-def _discount(rank: int) -> float:
-    return math.log2(rank + 1)
+@lru_cache(maxsize=1 << 10)
+def _best_gain(ideal: tuple[int, ...], cutoff: int) -> float:
+    best = 0.0
+    for rank, gain in enumerate(ideal[:cutoff], start=1):
+        best += gain / math.log2(rank + 1)
+    return best
 
 
 def _judged(ranking: Ranking, cutoff: int) -> float:

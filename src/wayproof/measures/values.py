@@ -156,7 +156,7 @@ def ranking_from(row: Row) -> Ranking:
             )
         order = []
     try:
-        ordered = [selected[place] for place in order]
+        ordered = list(map(selected.__getitem__, order))
     except IndexError:
         raise InputError(
             "points beyond selected_artifacts",
@@ -190,6 +190,10 @@ def _recall(attempts: Attempts) -> float | None:
 
 
 def _precision(attempts: Attempts) -> float | None:
+    if len(attempts.rows) == 1:
+        row = attempts.rows[0]
+        selected = len(row.selected_artifacts)
+        return _relevant_count(row) / selected if selected else None
     return _mean(
         [
             _relevant_count(row) / len(row.selected_artifacts)
@@ -202,6 +206,8 @@ def _precision(attempts: Attempts) -> float | None:
 def _relevant_count(row: Row) -> int:
     """Count the selected ids that some expected id matches."""
     expected = row.expected_artifacts
+    if "*" not in "".join(expected):
+        return len(row.found_expected_artifacts)
     prefixes = tuple(one[:-1] for one in expected if one[-1:] == "*" and one not in row.literal_ids)
     if not prefixes:
         return len(row.found_expected_artifacts)
@@ -210,6 +216,8 @@ def _relevant_count(row: Row) -> int:
 
 
 def _scent(attempts: Attempts) -> float | None:
+    if len(attempts.rows) == 1:
+        return attempts.rows[0].scent_coverage
     return _mean([row.scent_coverage for row in attempts.rows if row.scent_coverage is not None])
 
 

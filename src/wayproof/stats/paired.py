@@ -186,12 +186,13 @@ def _drawn_extremes(sums: Sequence[int], tolerance: int) -> int:
     # clusters at a time: their sum for each of the 256 bytes is looked up.
     for block, start in enumerate(range(0, len(sums), 64)):
         words = u64_at(seed, block * DRAWS, DRAWS).astype("<u8").view(np.uint8).reshape(DRAWS, 8)
+        drawn = np.ascontiguousarray(words.T).astype(np.intp)
         for byte, at in enumerate(range(start, min(start + 64, len(sums)), 8)):
             eight = values[at : at + 8]
             table = bits[:, : len(eight)] @ eight
-            kept += table[words[:, byte]]
-    drawn = 2 * kept - total
-    return int((np.abs(drawn) >= abs(total) - tolerance).sum())
+            kept += table.take(drawn[byte], mode="clip")
+    totals = 2 * kept - total
+    return int((np.abs(totals) >= abs(total) - tolerance).sum())
 
 
 # -- interval -------------------------------------------------------------------------
@@ -227,22 +228,32 @@ class Resamples:
 
     Resample r takes words r·⌈C/2⌉ … of the stream for C clusters, ⌈C/2⌉ of them; each half
     h of a word stands for cluster (h·C) >> 32. Where C is odd the last high half is dropped.
+
+    Parameters
+    ----------
+    clusters
+        How many clusters, C.
+    classes, class_count
+        An array with the class of each cluster, and how many classes there are: clusters of
+        one class are counted together. Each is its own class when omitted.
     """
 
-    def __init__(self, clusters: int) -> None:
+    def __init__(self, clusters: int, classes: Any = None, class_count: int = 0) -> None:
         self.clusters = clusters
         self._seed = stream_seed(_BOOTSTRAP, clusters)
+        self._classes = classes
+        self._class_count = clusters if classes is None else class_count
 
     def __iter__(self) -> Any:
-        """Yield arrays (resamples of the block × clusters) of counts, as float64."""
+        """Yield arrays (resamples of the block × classes) of counts, as float64."""
         np = numpy()
-        clusters = self.clusters
-        resamples = resamples_for(clusters)
+        classes = self._class_count
+        resamples = resamples_for(self.clusters)
         # Counts of many resamples go into one product; they are drawn a few at a time, which
         # stays within a processor's cache.
-        rows, few = (max(1, entries // clusters) for entries in (_BLOCK_ENTRIES, _DRAWN_ENTRIES))
+        rows, few = max(1, _BLOCK_ENTRIES // classes), max(1, _DRAWN_ENTRIES // self.clusters)
         for start in range(0, resamples, rows):
-            block = np.empty((min(rows, resamples - start), clusters))
+            block = np.empty((min(rows, resamples - start), classes))
             for first in range(0, len(block), few):
                 part = block[first : first + few]
                 part[:] = self._counts(start + first, len(part))
@@ -255,16 +266,18 @@ class Resamples:
         drawn = u64_at(self._seed, start * words, count * words).reshape(count, words)
         high = drawn >> np.uint64(32)
         drawn &= np.uint64(0xFFFFFFFF)
-        offsets = (np.arange(count, dtype=np.uint64) * np.uint64(clusters))[:, None]
+        offsets = (np.arange(count) * self._class_count)[:, None]
         counts = 0
         # The last word's high half is left over where the number of clusters is odd.
         for half in (drawn, high[:, : clusters // 2]):
             places = half * np.uint64(clusters)
             places >>= np.uint64(32)
+            places = places.view(np.int64)
+            if self._classes is not None:
+                places = self._classes.take(places)
             places += offsets
-            places = places.view(np.int64).ravel()
-            counts = counts + np.bincount(places, minlength=count * clusters)
-        return counts.reshape(count, clusters)  # type: ignore[attr-defined]
+            counts = counts + np.bincount(places.ravel(), minlength=count * self._class_count)
+        return counts.reshape(count, self._class_count)  # type: ignore[attr-defined]
 
 
 def bootstrap_intervals(measures: Sequence[Paired]) -> list[Interval | None]:
@@ -280,9 +293,15 @@ def bootstrap_intervals(measures: Sequence[Paired]) -> list[Interval | None]:
         return []
     means: list[list[Any]] = [[] for _ in measures]
     columns, bits, limbs, size_at = _columns(measures)
-    for counts in Resamples(len(measures[0].sizes)):
+    # Clusters whose numbers are all alike (nearly all, where a task is a cluster and few
+    # changed) are counted together: it is the same sum, over a shorter table.
+    distinct, classes = _distinct_rows(columns)
+    resamples = Resamples(len(columns), classes, len(distinct))
+    if 2 * len(distinct) > len(columns):
+        distinct, resamples = columns, Resamples(len(columns))
+    for counts in resamples:
         # Every product and partial sum is a whole number below 2^53: exact in any order.
-        totals = (counts @ columns).astype(np.int64)
+        totals = (counts @ distinct).astype(np.int64)
         for at, into in enumerate(means):
             parts = totals[:, at * limbs : (at + 1) * limbs]
             sums = sum(parts[:, limb] << (bits * limb) for limb in range(limbs))
@@ -300,6 +319,19 @@ def _interval(ordered: Any, effective: float) -> Interval | None:
         return None
     place = max(1, math.floor(len(ordered) * expanded_tail(effective)))
     return Interval(float(ordered[place - 1]), float(ordered[-place]))
+
+
+def _distinct_rows(columns: Any) -> tuple[Any, Any]:
+    """Return the distinct rows of a table, and for each row its place among them."""
+    np = numpy()
+    data, size = columns.tobytes(), columns.itemsize * columns.shape[1]
+    known: dict[bytes, int] = {}
+    places = [
+        known.setdefault(data[start : start + size], len(known))
+        for start in range(0, len(data), size)
+    ]
+    distinct = np.frombuffer(b"".join(known), dtype=columns.dtype)
+    return distinct.reshape(-1, columns.shape[1]), np.array(places, dtype=np.intp)
 
 
 def _columns(measures: Sequence[Paired]) -> tuple[Any, int, int, list[int]]:
