@@ -176,9 +176,17 @@ PERMITS: tuple[Permit, ...] = (
         ("getattr(signal, …)",),
         "handles the signals that this system has",
     ),
+    Permit(("cli/private.py",), ("datetime.datetime.now",), "agreements and starts have dates"),
     Permit(
         ("parallel/pool.py",), ("os._exit",), "a worker without a parent has nobody to raise to"
     ),
+    Permit(("private/cgroups.py",), ("os.kill",), "ends what is left in a trial's control group"),
+    Permit(
+        ("private/launch.py",),
+        ("os.environ", "os.execvpe", "os.write"),
+        "a program of its own, which turns into an agent's sandbox",
+    ),
+    Permit(("private/sandbox.py",), ("os.uname",), "a filter of system calls is a processor's"),
     Permit(("private/secrets.py",), ("secrets", "os.urandom"), "a salt must not be guessable"),
 )
 

@@ -22,7 +22,7 @@ class CheckedBundle(NamedTuple):
     report
         What its kind's checker found.
     unchecked_signatures
-        Names of detached signatures in the folder. Nothing here checks them.
+        Names of detached signatures in the folder that the kind's checker didn't check.
     """
 
     manifest: Manifest
@@ -63,9 +63,12 @@ def check_bundle(folder: Path, request: CheckRequest | None = None) -> CheckedBu
     try:
         verify_digests(folder, manifest)
     except IntegrityError as stale:
-        raise located(stale, lambda: checker(folder, manifest, CheckRequest())) from None
+        raise located(
+            stale, lambda: checker(folder, manifest, CheckRequest(trust=request.trust))
+        ) from None
     report: CheckReport = checker(folder, manifest, request)
-    return CheckedBundle(manifest, report, tuple(signature_names(folder)))
+    unchecked = set(signature_names(folder)) - set(report.checked_signatures)
+    return CheckedBundle(manifest, report, tuple(sorted(unchecked)))
 
 
 def located(stale: IntegrityError, check: Callable[[], object]) -> IntegrityError:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from wayproof.bundles.manifest import Manifest
 from wayproof.errors import InputError
-from wayproof.evidence import fitness_names, recovery_names, rejection_names
+from wayproof.evidence import fitness_names, private_names, recovery_names, rejection_names
 
 __all__ = [
     "KINDS",
@@ -100,11 +100,15 @@ class CheckRequest(NamedTuple):
         Called now and then with (done, in all).
     logs
         Logs that the bundle was made from: any number of files and folders.
+    trust
+        Public keys, or the files that hold them, by the role that they are trusted in. Kinds
+        without signatures have no use for them.
     """
 
     sources: Mapping[str, Path] = {}
     progress: Callable[[int, int], None] = lambda _done, _total: None
     logs: tuple[str | Path, ...] = ()
+    trust: Mapping[str, str] = {}
 
 
 class CheckReport(NamedTuple):
@@ -118,11 +122,18 @@ class CheckReport(NamedTuple):
         The last word: ``verified``, or what that is limited to.
     own_words
         What the bundle says of itself and nobody checked: shown as its words.
+    checked_signatures
+        Names of the detached signatures that were checked.
+    is_whole
+        False where something that the verdict names keeps it from being relied on, such as
+        signers that nobody vouched for.
     """
 
     findings: tuple[str, ...]
     verdict: str
     own_words: tuple[str, ...] = ()
+    checked_signatures: tuple[str, ...] = ()
+    is_whole: bool = True
 
 
 KINDS: Final[dict[str, BundleKind]] = {
@@ -206,6 +217,50 @@ KINDS: Final[dict[str, BundleKind]] = {
             checker="wayproof.rejections.check_bundle:check",
             source_roles=("logs",),
             page_maker="wayproof.report.rejection_page:pages_of",
+        ),
+        BundleKind(
+            private_names.PRIVATE_KIND,
+            files=(
+                BundleFile(private_names.AGREEMENT_NAME),
+                BundleFile(
+                    private_names.STARTS_PATTERN, record="wayproof.evidence.private_records:Start"
+                ),
+                BundleFile(
+                    private_names.RESULT_NAME,
+                    record="wayproof.evidence.private_records:PrivateResult",
+                ),
+                BundleFile(
+                    private_names.LEAVES_NAME, record="wayproof.evidence.private_records:Leaf"
+                ),
+                BundleFile(
+                    recovery_names.RESULTS_NAME, record="wayproof.evidence.recovery_records:Result"
+                ),
+                BundleFile(recovery_names.SUMMARY_NAME),
+                BundleFile(
+                    recovery_names.TRACES_NAME,
+                    record="wayproof.evidence.recovery_records:Trace",
+                    left_out_by="records_only",
+                ),
+            ),
+            checker="wayproof.private.check_bundle:check",
+        ),
+        BundleKind(
+            private_names.TRIAL_KIND,
+            files=(
+                BundleFile(private_names.AGREEMENT_NAME),
+                BundleFile(
+                    private_names.STARTS_PATTERN, record="wayproof.evidence.private_records:Start"
+                ),
+                BundleFile(
+                    private_names.RESULT_NAME,
+                    record="wayproof.evidence.private_records:PrivateResult",
+                ),
+                BundleFile(
+                    private_names.TRIAL_NAME,
+                    record="wayproof.evidence.private_records:PrivateTrial",
+                ),
+            ),
+            checker="wayproof.private.check_bundle:check_trial",
         ),
         BundleKind(
             REPORT_KIND,

@@ -66,6 +66,9 @@ COMMANDS: dict[str, Command] = {
     "rejections": Command(
         "wayproof.cli.rejections", "measure what agents did after rejected calls, from their logs"
     ),
+    "private": Command(
+        "wayproof.cli.private", "evaluate a client's agent on hidden scenarios, signed by both"
+    ),
     "init": Command("wayproof.cli.init", "write a small task file and packet file to start from"),
     "schema": Command("wayproof.cli.schema", "print the JSON Schema of a record"),
     "explain": Command("wayproof.cli.explain", "say what a failure kind means and how to mend it"),

@@ -574,7 +574,7 @@ def _recipe(args: argparse.Namespace) -> "Recipe":
             "no such recipe", field="--suite", expected=", ".join(RECIPES), found=args.suite
         )
     seed = shipped.seed if args.seed is None else args.seed
-    if not 0 <= seed < 1 << 53:
+    if isinstance(seed, int) and not 0 <= seed < 1 << 53:
         raise InputError(
             "generator seed out of range", field="--seed", expected="0 … 2^53 - 1", found=str(seed)
         )

@@ -10,7 +10,7 @@ from wayproof.text import quoted
 if TYPE_CHECKING:
     from wayproof.bundles.check import CheckedBundle
 
-__all__ = ["configure", "run"]
+__all__ = ["configure", "run", "trusted_keys"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +22,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     logs = parser.add_argument_group("bundles of rejected calls", "read the logs again and compare")
     logs.add_argument(
         "--logs", metavar="LOG", nargs="+", default=[], help="the logs of the bundle, or a folder"
+    )
+    signed = parser.add_argument_group("private bundles", "whose signatures count")
+    signed.add_argument(
+        "--trust",
+        metavar="ROLE=KEY",
+        action="append",
+        help="client=KEY or evaluator=KEY: a public key, or its file; without both, signatures "
+        "are checked and their signers are unknown, which is status 1",
     )
 
 
@@ -35,10 +43,30 @@ def run(args: argparse.Namespace) -> int:
     given = {"tasks": args.tasks, "packets": args.packets}
     sources = {role: path for role, path in given.items() if path is not None}
     with count_progress("verifying") as progress:
-        checked = check_bundle(args.bundle, CheckRequest(sources, progress, tuple(args.logs)))
+        keys = trusted_keys(args.trust)
+        request = CheckRequest(sources, progress, tuple(args.logs), keys)
+        checked = check_bundle(args.bundle, request)
     for line in _lines(checked):
         print(harmless(line))
-    return 0
+    return 0 if checked.report.is_whole else 1
+
+
+def trusted_keys(words: list[str] | None) -> dict[str, str]:
+    """Return ``ROLE=KEY`` words by role."""
+    from wayproof.errors import InputError
+
+    keys: dict[str, str] = {}
+    for word in words or []:
+        role, sign, key = word.partition("=")
+        if not sign or not key or role in keys:
+            raise InputError(
+                "not a role and a key, or a role twice",
+                setting="trust",
+                expected="client=KEY or evaluator=KEY",
+                found=quoted(word),
+            )
+        keys[role] = key
+    return keys
 
 
 def _lines(checked: "CheckedBundle") -> Iterator[str]:

@@ -32,8 +32,10 @@ __all__ = [
     "Cell",
     "Checks",
     "Count",
+    "Digest",
     "GeneratorRecord",
     "GridRecord",
+    "HexSeed",
     "Identifier",
     "Integer",
     "Result",
@@ -61,6 +63,8 @@ SUITE_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 IDENTIFIER_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 Identifier = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$(?!\n)")]
 _Word = Annotated[str, msgspec.Meta(max_length=4096)]
+HexSeed = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32,128}$(?!\n)")]
+"""A seed of 128 bits or more: a suite that must stay hidden can't be found by trying seeds."""
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
@@ -159,12 +163,12 @@ class GeneratorRecord(Record, frozen=True):
     parameters
         What it was told, by name.
     seed
-        The suite's seed.
+        The suite's seed: an integer, or hex digits where it must not be guessable.
     """
 
     name: str
     parameters: dict[str, Integer]
-    seed: Integer
+    seed: Integer | HexSeed
 
 
 class SuiteHeader(Record, frozen=True):

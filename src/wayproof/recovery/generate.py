@@ -111,10 +111,10 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """A shipped suite: its id, seed and parameters."""
+    """A suite: its id, seed and parameters. A hidden suite's seed is hex digits."""
 
     suite_id: str
-    seed: int
+    seed: int | str
     parameters: Parameters
 
 

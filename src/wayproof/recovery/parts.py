@@ -38,7 +38,7 @@ from wayproof.evidence.recovery_names import (
     SUMMARY_NAME,
     TRACES_NAME,
 )
-from wayproof.evidence.recovery_records import trial_id
+from wayproof.evidence.recovery_records import HexSeed, trial_id
 from wayproof.lines import blocks, evidence_lines
 from wayproof.parallel.backend import backend
 from wayproof.recovery.blocks import AgentLog, Job, check_portable, finished_blocks, sessions
@@ -111,7 +111,7 @@ class SuitePartSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     first: _Count
     grids: _Count
     parameters: dict[str, int]
-    seed: _Count
+    seed: _Count | HexSeed
     shard: _Pair
     suite_id: str
 

@@ -40,8 +40,11 @@ const OUTCOMES = ["ok", "crashed", "timed_out", "malformed", "protocol_error", "
 /** Checks that an honest trial may fail; any other one that fails means a false trace. */
 const MEASURED = ["finished_at_target", "cost_exact"];
 
+/** A hidden suite's seed is too long for a number: hex digits. */
+const HEX_SEED = matching(/^[0-9a-f]{32,128}$/, "an integer, or 32 to 128 hex digits");
+const seed = (value, field) => (typeof value === "string" ? HEX_SEED : integer)(value, field);
 const HEADER = record({
-  generator: record({ name: string, parameters: mapOf(string, integer), seed: integer }),
+  generator: record({ name: string, parameters: mapOf(string, integer), seed }),
   schema_version: oneOf("wayproof.recovery-suite/1"),
   suite_id: identifier,
 });
