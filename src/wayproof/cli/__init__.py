@@ -54,9 +54,8 @@ COMMANDS: dict[str, Command] = {
     "formats": Command("wayproof.cli.formats", "list the log formats, and what each can't know"),
     "tasks": Command("wayproof.cli.tasks", "draft tasks from a repository's history"),
     "trec": Command("wayproof.cli.trec", "read and write TREC's judgments and runs"),
-    "merge": Command(
-        "wayproof.cli.merge", "merge the parts that shards of a scoring wrote into one bundle"
-    ),
+    "merge": Command("wayproof.cli.merge", "merge the parts that shards wrote into one result"),
+    "export": Command("wayproof.cli.export", "write a bundle's records as Parquet or CSV"),
     "compare": Command(
         "wayproof.cli.compare", "compare two bundles: what changed, what is new, may it land"
     ),
