@@ -110,6 +110,12 @@ class _Help(argparse.HelpFormatter):
         kwargs.setdefault("width", min(80, shutil.get_terminal_size().columns) - 2)
         super().__init__(prog, **kwargs)
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Break lines at blanks alone: names with hyphens stay whole."""
+        import textwrap
+
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
 
 class CommandParser(argparse.ArgumentParser):
     """argparse with one message per error, no usage dump, and no abbreviations.
