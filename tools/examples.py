@@ -6,7 +6,8 @@
 A session is a fenced block marked ``console``. A line that begins with ``$ `` is a command,
 lines right below it that begin with ``> `` continue it, and what follows is its output,
 stdout and stderr as a terminal mixes them. The sessions of one page run one after the other
-in an empty folder of their own; a page that names ``disorder.py`` finds that tool in it.
+in an empty folder of their own; a page that names ``disorder.py`` or ``stdio_agent.py`` finds it
+there.
 ``{varies}`` in an output line stands for what differs between machines and runs: the only
 thing that isn't compared.
 """
@@ -99,8 +100,9 @@ def programs_of(command: str) -> list[str]:
 def run_page(text: str) -> list[tuple[Session, list[tuple[str, ...]]]]:
     """Run all sessions of a page; return each with the lines that its commands printed."""
     with tempfile.TemporaryDirectory(prefix="wayproof-docs-") as folder:
-        if "disorder.py" in text:
-            shutil.copy(ROOT / "tools" / "disorder.py", folder)
+        for place in ("tools/disorder.py", "examples/stdio_agent.py"):
+            if Path(place).name in text:
+                shutil.copy(ROOT / place, folder)
         return [(session, _run(session, Path(folder))) for session in sessions_in(text)]
 
 

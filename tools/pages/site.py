@@ -60,6 +60,10 @@ SECTIONS = (
         "Learn by doing, from the first command on.",
         (
             Page("tutorial", "How do I score the shipped cases, and then my own?"),
+            Page(
+                "private/tutorial",
+                "How do two parties evaluate an agent that nobody may look into?",
+            ),
             Page("python", "How do I score, run and verify from a script or a notebook?"),
             Page(
                 "capture/from-logs-to-scores",
@@ -113,6 +117,7 @@ SECTIONS = (
             Page("recovery/certificate", "How is an optimum checked without a search?"),
             Page("recovery/calibration", "Where do the suite's parameters come from?"),
             Page("recovery/limits", "What does a result not show?"),
+            Page("private/threat-model", "What does a private result show, and to whom?"),
             Page("recovery/performance", "How fast are runs and checks?"),
             Page("capture/semantics", "How is a log cut into a packet?"),
             Page("capture/study", "What had 500 public runs read before their first edit?"),

@@ -13,7 +13,7 @@ from wayproof.evidence.private_names import ROLES
 from wayproof.text import harmless, quoted
 
 if TYPE_CHECKING:
-    from wayproof.evidence.private_records import Limits, Receives
+    from wayproof.evidence.private_records import Limits, PrivateTrial, Receives
     from wayproof.private.starts import SignedStart
 
 __all__ = ["configure", "run"]
@@ -77,7 +77,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "known; 'wayproof verify' checks it without the rest.",
     )
     disclose.add_argument("bundle", metavar="DIR", type=Path, help="the bundle of the run")
-    disclose.add_argument("--trial", metavar="ID", required=True, help="POLICY/SCENARIO/SEED")
+    disclose.add_argument(
+        "--trial", metavar="ID", required=True, help="POLICY/SCENARIO/SEED, or its line"
+    )
     disclose.add_argument(
         "--hidden", metavar="DIR", type=Path, required=True, help="the evaluator's hidden folder"
     )
@@ -412,7 +414,14 @@ def _disclose(args: argparse.Namespace) -> list[str]:
 
     trial = disclose(args.bundle, args.trial, args.hidden, args.out)
     return [
-        f"disclosed: {args.trial}, leaf {trial.leaf.index}",
+        f"disclosed: {_name_of(trial)}, leaf {trial.leaf.index}",
         f"known with it: grid {trial.scenario.grid.grid_id} and all its scenarios",
         f"bundle: {args.out}",
     ]
+
+
+def _name_of(trial: "PrivateTrial") -> str:
+    from wayproof.evidence.recovery_records import trial_id
+
+    record = trial.record
+    return trial_id(record.policy, record.scenario_id, record.policy_seed)

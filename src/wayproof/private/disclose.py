@@ -44,7 +44,7 @@ def disclose(folder: Path, trial: str, hidden: Path, out: Path) -> PrivateTrial:
     folder
         The bundle of the run.
     trial
-        ``POLICY/SCENARIO/SEED``.
+        ``POLICY/SCENARIO/SEED``, or the number of its line in ``results.jsonl``.
     hidden
         The evaluator's folder with suite and secret.
     out
@@ -97,13 +97,15 @@ def disclose(folder: Path, trial: str, hidden: Path, out: Path) -> PrivateTrial:
 
 def _named(rows: list[tuple[Result, Leaf]], trial: str, folder: Path) -> tuple[Result, Leaf]:
     for record, leaf in rows:
-        if trial_id(record.policy, record.scenario_id, record.policy_seed) == trial:
+        if trial == str(leaf.index + 1) or trial == trial_id(
+            record.policy, record.scenario_id, record.policy_seed
+        ):
             return record, leaf
     raise InputError(
         "no such trial",
         file=str(folder),
         setting="trial",
-        expected="POLICY/SCENARIO/SEED, as results.jsonl has them",
+        expected="POLICY/SCENARIO/SEED, or the number of a line of results.jsonl",
         found=quoted(trial),
     )
 
