@@ -4,8 +4,8 @@ Types come from the records' own: a reader that guesses them from the lines take
 begins with nulls for one of nulls. An export is never the evidence: the JSON Lines are.
 """
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,12 +13,13 @@ import msgspec
 
 from wayproof.bundles.kinds import load
 from wayproof.bundles.reader import Bundle
-from wayproof.canonical import canonical_bytes
 from wayproof.errors import InputError
 
-__all__ = ["Column", "Table", "tables_of"]
+__all__ = ["Column", "Row", "Table", "tables_of"]
 
 _TRACES: Final = "traces.jsonl"
+
+Row = Sequence[Any]
 
 
 class Column(NamedTuple):
@@ -47,14 +48,14 @@ class Table(NamedTuple):
     source, source_sha256
         The evidence file that it was made from, and its digest.
     rows
-        Makes its rows anew each time: a mapping each; a key that is missing is null.
+        Makes its rows anew each time: the values of its columns; a key that is missing is null.
     """
 
     name: str
     columns: tuple[Column, ...]
     source: str
     source_sha256: str
-    rows: Callable[[], Iterator[Mapping[str, Any]]]
+    rows: Callable[[], Iterator[Row]]
 
 
 def tables_of(bundle: Bundle) -> list[Table]:
@@ -143,26 +144,42 @@ _LISTS: Final = {"text": "texts", "integer": "integers"}
 # -- rows ---------------------------------------------------------------------------------
 
 
+_TYPES: Final[Mapping[str, Any]] = {
+    "boolean": bool | None,
+    "integer": int | None,
+    "integers": list[int] | None,
+    "json": msgspec.Raw,
+    "number": float | int | None,
+    "text": str | None,
+    "texts": list[str] | None,
+}
+_NULL: Final = msgspec.Raw(b"null")
+
+
 class _Lines:
-    """The lines of a file as rows; what has no type of its own becomes JSON."""
+    """The lines of a file as rows. What has no type of its own is its text, canonical already."""
 
     def __init__(self, path: Path, columns: tuple[Column, ...]) -> None:
         self._path = path
-        self._as_json = [column.name for column in columns if column.kind == "json"]
+        self._as_json = [at for at, column in enumerate(columns) if column.kind == "json"]
+        # A tag field is a column like any other here, so names that are no identifiers may come.
+        fields = [
+            (f"f{at}", _TYPES[column.kind], _NULL if column.kind == "json" else None)
+            for at, column in enumerate(columns)
+        ]
+        names = {f"f{at}": column.name for at, column in enumerate(columns)}
+        self._row = msgspec.defstruct("Row", fields, rename=names)
+        self._cells = attrgetter(*names)
 
-    def __call__(self) -> Iterator[Mapping[str, Any]]:
-        decode = msgspec.json.Decoder().decode
+    def __call__(self) -> Iterator[Row]:
+        decode, cells = msgspec.json.Decoder(self._row).decode, self._cells
         with self._path.open("rb") as file:
             for line in file:
-                row = decode(line)
-                for name in self._as_json:
-                    if row.get(name) is not None:
-                        row[name] = _json_text(row[name])
+                row = list(cells(decode(line)))
+                for at in self._as_json:
+                    text = bytes(row[at])
+                    row[at] = None if text == b"null" else text.decode("utf-8")
                 yield row
-
-
-def _json_text(value: Any) -> str:
-    return canonical_bytes(value).decode("utf-8")
 
 
 _STEPS: Final = (
@@ -186,17 +203,23 @@ class _Steps:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def __call__(self) -> Iterator[Mapping[str, Any]]:
+    def __call__(self) -> Iterator[Row]:
+        decode = msgspec.json.Decoder().decode
         with self._path.open("rb") as file:
             for line in file:
-                trace = json.loads(line)
-                trial = {name: trace[name] for name in ("policy", "policy_seed", "scenario_id")}
+                trace = decode(line)
                 for number, step in enumerate(trace["steps"]):
                     move = step["action"].get("move")
-                    yield {
-                        **trial,
-                        **step,
-                        "action": "finish" if move is None else "move",
-                        "move": move,
-                        "step": number,
-                    }
+                    yield (
+                        trace["policy"],
+                        trace["scenario_id"],
+                        trace["policy_seed"],
+                        number,
+                        step["phase"],
+                        "finish" if move is None else "move",
+                        move,
+                        step["accepted"],
+                        step["rejection"],
+                        step["position"],
+                        step["spent"],
+                    )

@@ -3,18 +3,18 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from wayproof.bundles.places import partial_prefix, permissions
 from wayproof.bundles.reader import open_bundle
 from wayproof.errors import InputError, OutputError
-from wayproof.outputs.columns import Table, tables_of
+from wayproof.outputs.columns import Row, Table, tables_of
 from wayproof.outputs.csv_rows import csv_lines
 
-__all__ = ["EXPORT_FORMS", "Exported", "export_bundle"]
+__all__ = ["EXPORT_FORMS", "Exported", "export_bundle", "parquet_writer"]
 
 EXPORT_FORMS: Final = ("parquet", "csv")
 _GROUP_ROWS: Final = 65_536
@@ -53,7 +53,7 @@ def export_bundle(folder: Path, form: str, out: Path, *, overwrite: bool = False
     """
     bundle = open_bundle(folder)
     tables = tables_of(bundle)
-    write = _parquet_writer() if form == "parquet" else _write_csv
+    write = parquet_writer() if form == "parquet" else _write_csv
     _refuse_place(folder, out, overwrite=overwrite)
     try:
         partial = Path(tempfile.mkdtemp(prefix=partial_prefix(out.name), dir=out.parent))
@@ -114,13 +114,21 @@ def _write_csv(table: Table, path: Path) -> int:
     names = [column.name for column in table.columns]
     rows = -1
     with path.open("x", encoding="utf-8", newline="") as file:
-        for line in csv_lines(names, table.rows()):
+        rows_by_name = (dict(zip(names, row, strict=True)) for row in table.rows())
+        for line in csv_lines(names, rows_by_name):
             file.write(line)
             rows += 1
     return rows
 
 
-def _parquet_writer() -> Callable[[Table, Path], int]:
+def parquet_writer() -> Callable[[Table, Path], int]:
+    """Return what writes a table as a Parquet file and gives the number of its rows.
+
+    Raises
+    ------
+    InputError
+        When the extra isn't installed.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -155,8 +163,8 @@ def _parquet_writer() -> Callable[[Table, Path], int]:
         with pq.ParquetWriter(path, schema, compression="zstd") as file:
             for rows in _groups(table.rows()):
                 columns = [
-                    pa.array([row.get(field.name) for row in rows], type=field.type)
-                    for field in schema
+                    pa.array(values, type=field.type)
+                    for field, values in zip(schema, zip(*rows, strict=True), strict=True)
                 ]
                 file.write_table(pa.Table.from_arrays(columns, schema=schema))
                 count += len(rows)
@@ -165,6 +173,6 @@ def _parquet_writer() -> Callable[[Table, Path], int]:
     return write
 
 
-def _groups(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def _groups(rows: Iterator[Row]) -> Iterator[list[Row]]:
     while group := list(islice(rows, _GROUP_ROWS)):
         yield group
