@@ -45,3 +45,15 @@ def test_what_is_not_understood_is_refused(modules: dict[str, str], message: str
     """A page with a hole in it is never written."""
     with pytest.raises(ValueError, match=message):
         joined(modules)
+
+
+def test_comments_on_their_own_lines_are_left_out() -> None:
+    """A page carries code; what follows code on its line, or stands in a text, stays."""
+    script = joined(
+        {
+            "room/app.js": "// why\n/** What. */\n/**\n * More.\n */\nconst a = 1; // kept\n"
+            'const b = "// kept";\n  // gone\n'
+        }
+    )
+    assert script.count("kept") == 2
+    assert not any(word in script for word in ("why", "What", "More", "gone"))

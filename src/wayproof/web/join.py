@@ -13,6 +13,8 @@ __all__ = ["join_modules"]
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*? |class |const )(\w+))", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+"""A comment on lines of its own: for whoever reads the sources, not for the page."""
 _LEFTOVER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -74,7 +76,7 @@ def _wrapped(module: str, source: str, exported: list[str]) -> str:
     body = _IMPORT.sub(
         lambda found: f"const {{{found[1]}}} = {_variable(_resolved(module, found[2]))};\n", source
     )
-    body = _EXPORT.sub("", body)
+    body = _COMMENT.sub("", _EXPORT.sub("", body))
     leftover = _LEFTOVER.search(body)
     if leftover:
         raise ValueError(f"{module}: unknown form: {leftover[0]}")

@@ -6,9 +6,10 @@ import { BundleFault, fault } from "./records.js";
 import { MANIFEST, isSignature, readManifest } from "./manifest.js";
 import { checkRecovery } from "./recovery_bundle.js";
 import { checkFitness } from "./fitness_bundle.js";
+import { checkPrivateTrial } from "./private_trial.js";
 import { readZip } from "./zip.js";
 
-const DEEP = { recovery: checkRecovery, fitness: checkFitness };
+const DEEP = { recovery: checkRecovery, fitness: checkFitness, "private-trial": checkPrivateTrial };
 
 // What macOS adds to folders and archives; no bundle holds such a name.
 const SYSTEM_ENTRY = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$)/;

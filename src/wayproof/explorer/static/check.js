@@ -142,6 +142,22 @@ function suiteLine(deep, suiteDigest, pins) {
   return el("p", {}, el("span", { class: `status ${mark}`, "data-suite": key }, text(`suite.${key}`)));
 }
 
+/** Whose signatures hold, and how far the trial was made again. */
+function privateParts({ signers, trial, isAttestedOnly }) {
+  return [
+    el("p", {}, text(isAttestedOnly ? "private.attested" : "private.derived"), " ", foreign(trial)),
+    el("p", {}, text("private.signers")),
+    el(
+      "dl",
+      { class: "facts", id: "signers" },
+      Object.entries(signers).flatMap(([role, key]) => [
+        el("dt", {}, text(`private.${role}`)),
+        el("dd", { class: "digest" }, key),
+      ]),
+    ),
+  ];
+}
+
 function deepParts(outcome, pins) {
   const { deep } = outcome;
   if (deep === null) {
@@ -154,6 +170,9 @@ function deepParts(outcome, pins) {
       suiteLine(deep, digest, pins),
       policyTable(deep.policies),
     ];
+  }
+  if (outcome.kind === "private-trial") {
+    return privateParts(deep);
   }
   return [
     el("p", {}, deep.tasks === null
@@ -217,7 +236,7 @@ function outcomeParts(outcome, pins, name) {
     isSound && hasText(`unchecked.${outcome.kind}`)
       ? el("p", { id: "unchecked", class: "note" }, text(`unchecked.${outcome.kind}`))
       : null,
-    outcome.signatures.length === 0
+    outcome.signatures.length === 0 || outcome.deep?.signers
       ? null
       : el("p", { class: "note" }, text("checked.signatures"), " ", foreign(outcome.signatures.join(", "))),
     outcome.resultsSha256 === null

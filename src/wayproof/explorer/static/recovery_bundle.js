@@ -65,7 +65,7 @@ const GRID = record({
   start: cell,
   target: cell,
 });
-const TRACE = record({
+export const TRACE = record({
   policy: identifier,
   policy_seed: integer,
   scenario_id: identifier,
@@ -311,7 +311,8 @@ function outcomeFault({ scenario }, { steps }, recorded) {
       };
 }
 
-function checkTrial(suite, trace, { value: recorded }, line) {
+/** Check one trial against its suite: derive its record again; null where all holds. */
+export function checkTrial(suite, trace, { value: recorded }, line) {
   const place = { file: "results.jsonl", line, trial: trialId(recorded) };
   const entry = suite.scenarios.get(recorded.scenario_id);
   if (trace.value.steps.length === 0) {
