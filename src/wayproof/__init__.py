@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from wayproof.api.recovery import run
     from wayproof.api.rejections import MeasuredRejections, measure_rejections
     from wayproof.errors import InputError, IntegrityError, OutputError, WayproofError
-    from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
+    from wayproof.evidence.comparison_records import (
+        Comparison,
+        RecoveryComparison,
+        RejectionComparison,
+    )
     from wayproof.evidence.fitness_records import LatencyDebt, SufficiencyDebt, TaskResult
     from wayproof.evidence.fitness_summary import RouteTypeMetrics, SuiteSummary
     from wayproof.evidence.recovery_records import FINISH, Action
@@ -59,6 +63,7 @@ __all__ = [
     "RecoveryBundle",
     "RecoveryComparison",
     "RejectionBundle",
+    "RejectionComparison",
     "RouteTypeMetrics",
     "RowDict",
     "Score",
@@ -102,6 +107,7 @@ _PLACES = {
     "RecoveryBundle": "wayproof.api.bundle",
     "RecoveryComparison": "wayproof.evidence.comparison_records",
     "RejectionBundle": "wayproof.api.bundle",
+    "RejectionComparison": "wayproof.evidence.comparison_records",
     "RouteTypeMetrics": "wayproof.evidence.fitness_summary",
     "RowDict": "wayproof.api.fitness",
     "Score": "wayproof.api.fitness",

@@ -112,6 +112,10 @@ SECTIONS = (
             Page("verify", "What does `wayproof verify` believe, and what can't it see?"),
             Page("compare/statistics", "How is it told that something got better or worse?"),
             Page("recovery/semantics", "What happens in a trial?"),
+            Page(
+                "rejections/semantics",
+                "What did agents do after rejected calls in their logs, and how do we know?",
+            ),
             Page("recovery/taxonomy", "Which actions are rejected, and why these three kinds?"),
             Page("recovery/exact-cost", "Why is arriving not enough?"),
             Page("recovery/certificate", "How is an optimum checked without a search?"),

@@ -7,7 +7,11 @@ from wayproof.api.given import path_of, text_of, texts_of
 from wayproof.compare.bundles import compare_bundles as compare_folders
 from wayproof.compare.request import CompareRequest
 from wayproof.errors import InputError
-from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
+from wayproof.evidence.comparison_records import (
+    Comparison,
+    RecoveryComparison,
+    RejectionComparison,
+)
 from wayproof.text import quoted
 
 __all__ = ["compare_bundles"]
@@ -22,7 +26,7 @@ def compare_bundles(
     allow_different_suites: bool = False,
     all_topics: bool = False,
     needed: float | None = None,
-) -> Comparison | RecoveryComparison:
+) -> Comparison | RecoveryComparison | RejectionComparison:
     """Compare two bundles of one kind, pair by pair: what changed, and is it more than chance.
 
     Parameters
@@ -43,7 +47,7 @@ def compare_bundles(
 
     Returns
     -------
-    Comparison or RecoveryComparison
+    Comparison, RecoveryComparison or RejectionComparison
         Flips and debts by task, and for each measure the paired difference with its interval
         and verdict.
 

@@ -217,6 +217,7 @@ KINDS: Final[dict[str, BundleKind]] = {
             checker="wayproof.rejections.check_bundle:check",
             source_roles=("logs",),
             page_maker="wayproof.report.rejection_page:pages_of",
+            comparison="wayproof.compare.rejections:compare_rejections",
         ),
         BundleKind(
             private_names.PRIVATE_KIND,

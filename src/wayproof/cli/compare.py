@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare, print, and hold against gates."""
     from wayproof.compare.bundles import compare_row
     from wayproof.errors import InputError
+    from wayproof.evidence.comparison_records import RejectionComparison
 
     if len(args.bundles) < 2:
         raise InputError("one bundle", expected="BASE and NEW", found=str(args.bundles[0]))
@@ -101,6 +102,11 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args)
     request = _request(args)
     comparison = compare_row(args.bundles, request)
+    if isinstance(comparison, RejectionComparison):
+        from wayproof.cli.compare_rejections import show
+
+        asked = bool(_gates_asked(args) or wanted or args.fail_on or args.max_drop)
+        return show(comparison, formats, gates=asked, report=args.report is not None)
     lines = [*_gates_of_new(args, comparison, wanted), *_gates_of_difference(comparison, gates)]
     from msgspec.structs import replace
 
@@ -118,6 +124,12 @@ def run(args: argparse.Namespace) -> int:
         # Where stdout is a document the verdicts go to stderr.
         (say if any(one.place is None for one in formats) else print)(line.line)
     return 1 if any(_fails(line, gates.undecided) for line in lines) else 0
+
+
+def _gates_asked(args: argparse.Namespace) -> list[Any]:
+    from wayproof.cli.fitness import gates_of
+
+    return list(gates_of(args))
 
 
 def _fails(line: "GateLine", undecided: str) -> bool:

@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
+    from wayproof.evidence.comparison_records import (
+        Comparison,
+        RecoveryComparison,
+        RejectionComparison,
+    )
 
 __all__ = ["FORMATS", "Format", "add_format_option", "read_formats", "write_formats"]
 
@@ -110,7 +114,7 @@ def _check_places(
 
 def write_formats(
     formats: Sequence[Format],
-    document: "Comparison | RecoveryComparison | dict[str, Any]",
+    document: "Comparison | RecoveryComparison | RejectionComparison | dict[str, Any]",
     **more: Any,
 ) -> bool:
     """Write every form; tell whether one of them went to stdout.

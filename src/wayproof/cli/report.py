@@ -84,6 +84,7 @@ def _write_comparison(args: argparse.Namespace) -> int:
     """Compare two bundles and write the page, as a folder or as one file."""
     from wayproof.compare import compare_bundles
     from wayproof.errors import InputError
+    from wayproof.evidence.comparison_records import RejectionComparison
 
     if len(args.bundles) != 2:
         raise InputError(
@@ -99,6 +100,10 @@ def _write_comparison(args: argparse.Namespace) -> int:
             mend="leave {tasks} and {packets} out",
         )
     comparison = compare_bundles(*args.bundles)
+    if isinstance(comparison, RejectionComparison):
+        raise InputError(
+            "a comparison of rejected calls has no page", mend="see 'wayproof compare BASE NEW'"
+        )
     print(write_comparison(comparison, args.bundles, args.out, overwrite=args.overwrite))
     return 0
 

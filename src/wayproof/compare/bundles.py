@@ -10,11 +10,15 @@ from wayproof.bundles.reader import Bundle, open_bundle
 from wayproof.compare.request import CompareRequest
 from wayproof.compare.trend import trend_of
 from wayproof.errors import InputError
-from wayproof.evidence.comparison_records import Comparison, RecoveryComparison
+from wayproof.evidence.comparison_records import (
+    Comparison,
+    RecoveryComparison,
+    RejectionComparison,
+)
 
 __all__ = ["CompareRequest", "compare_bundles", "compare_row"]
 
-AnyComparison = Comparison | RecoveryComparison
+AnyComparison = Comparison | RecoveryComparison | RejectionComparison
 _DEFAULT = CompareRequest()
 
 
@@ -32,7 +36,7 @@ def compare_bundles(
 
     Returns
     -------
-    Comparison or RecoveryComparison
+    Comparison, RecoveryComparison or RejectionComparison
         What the command line prints as JSON, as records.
 
     Raises
@@ -55,7 +59,7 @@ def compare_row(folders: Sequence[Path], request: CompareRequest = _DEFAULT) -> 
     if not isinstance(comparison, Comparison):
         raise InputError(
             "a trend needs bundles of navigation fitness",
-            expected="two bundles of verified recovery",
+            expected="two bundles",
             found=f"{len(bundles)} bundles",
         )
     return msgspec.structs.replace(comparison, trend=trend_of(bundles, request))

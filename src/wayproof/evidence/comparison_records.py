@@ -24,6 +24,9 @@ __all__ = [
     "OpenDebt",
     "PolicyComparison",
     "RecoveryComparison",
+    "RejectionComparison",
+    "RejectionMeasure",
+    "RejectionTask",
     "ResultPair",
     "Suites",
     "Trend",
@@ -458,3 +461,103 @@ class RecoveryComparison(Record, frozen=True):
     same_suite: bool
     schema_version: str
     settings: dict[str, Any]
+
+
+class RejectionMeasure(Record, frozen=True):
+    """One measure of two bundles of rejected calls, paired task by task.
+
+    Attributes
+    ----------
+    base, new
+        Its mean over the tasks that both sides have a value of; null: there is none.
+    better, equal, worse
+        Tasks whose value went up, stayed, or went down, in the measure's own direction.
+    detectable
+        The smallest difference that this sample would have shown with 80 % power.
+    difference
+        NEW less BASE, each task counting alike.
+    direction
+        Whether higher or lower is better.
+    high, low
+        95 % interval of the difference, over tasks.
+    name
+        ``invalid_per_100_calls``, ``reached`` or ``at_floor`` (shares of decided and undecided
+        episodes without effect).
+    pairs
+        Tasks with a value on both sides.
+    p, p_adjusted
+        Two-sided sign-flip p, and the same after Holm over the measures.
+    verdict, why
+        ``better``, ``worse`` or ``undecided``, and what decided it.
+    """
+
+    base: float | None
+    better: int
+    detectable: float | None
+    difference: float | None
+    direction: Literal["higher", "lower"]
+    equal: int
+    high: float | None
+    low: float | None
+    name: str
+    new: float | None
+    p: float | None
+    p_adjusted: float | None
+    pairs: int
+    verdict: Verdict
+    why: str
+    worse: int
+
+
+class RejectionTask(Record, frozen=True):
+    """One task on both sides: its sessions' counts, added up.
+
+    Attributes
+    ----------
+    base_calls, new_calls
+        Calls.
+    base_episodes, new_episodes
+        Episodes without effect.
+    base_invalid, new_invalid
+        Calls rejected without effect.
+    base_reached, new_reached
+        Episodes whose goal was seen reached.
+    task_id
+        The task.
+    """
+
+    base_calls: int
+    base_episodes: int
+    base_invalid: int
+    base_reached: int
+    new_calls: int
+    new_episodes: int
+    new_invalid: int
+    new_reached: int
+    task_id: str
+
+
+class RejectionComparison(Record, frozen=True):
+    """Two bundles of rejected calls over the same tasks, paired task by task.
+
+    Attributes
+    ----------
+    left_out
+        What was not computed or compared, and why: a sentence each.
+    only_base, only_new
+        Tasks of one side only.
+    tasks
+        What stands on both sides.
+    """
+
+    base: ComparedBundle
+    kind: str
+    left_out: list[str]
+    limits: list[str]
+    measures: list[RejectionMeasure]
+    new: ComparedBundle
+    only_base: list[str]
+    only_new: list[str]
+    schema_version: str
+    settings: dict[str, Any]
+    tasks: list[RejectionTask]

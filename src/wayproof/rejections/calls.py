@@ -6,13 +6,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from wayproof.canonical import canonical_bytes
 from wayproof.capture.ids import PathMap, Roots, full_path, stable_id
 from wayproof.capture.output import storable
 from wayproof.capture.session import Call
 from wayproof.capture.shell import typed_text
 from wayproof.capture.tools import Tool, command_of, folder_of, named_files, tool_of
-from wayproof.errors import InputError
 from wayproof.rejections.edits import (
     Edit,
     edits_of_arguments,
@@ -112,7 +110,9 @@ class About(NamedTuple):
     may_change: bool
 
 
-def about(call: Call, places: Places, *, open_file: str | None = None) -> About:
+def about(
+    call: Call, places: Places, *, open_file: str | None = None, with_edits: bool = True
+) -> About:
     """Read a call.
 
     Parameters
@@ -123,6 +123,8 @@ def about(call: Call, places: Places, *, open_file: str | None = None) -> About:
         Where its paths begin.
     open_file
         The file that a line editor shows, for tools that edit what is open.
+    with_edits
+        Look which lines an edit adds and takes away: the dearest part, and rarely needed.
     """
     tool = tool_of(call.tool, call.arguments)
     key = exact_key(call, tool)
@@ -131,22 +133,26 @@ def about(call: Call, places: Places, *, open_file: str | None = None) -> About:
     if tool.purpose == "shell":
         command = call.typed if call.typed is not None else command_of(call.arguments)
         steps = steps_of(typed_text(command)) if command is not None else None
-        facets = tuple(_step_facets(steps, call, places)) if steps is not None else ()
+        facets = tuple(_step_facets(steps or (), call, places, with_edits=with_edits))
         changes = steps is None or not all(map(is_read_only, steps))
         return About(tool.purpose, steps, facets, key, may_change=changes)
-    facet = _tool_facet(call, tool, places, open_file)
+    facet = _tool_facet(call, tool, places, open_file, with_edits=with_edits)
     looks = tool.purpose in {"read", "matched", "listed", "search"} and tool.name not in _MOVERS
     return About(tool.purpose, None, (facet,), key, may_change=not looks)
 
 
-def _step_facets(steps: tuple[Step, ...], call: Call, places: Places) -> Iterator[Facet]:
+def _step_facets(
+    steps: tuple[Step, ...], call: Call, places: Places, *, with_edits: bool
+) -> Iterator[Facet]:
     for number, step in enumerate(steps):
         if step.simple is None:
             continue
         folder = step.simple.folder
         yield Facet(
             step=number,
-            edits=tuple(_placed(edits_of_command(step.simple), call, places, folder)),
+            edits=tuple(_placed(edits_of_command(step.simple), call, places, folder))
+            if with_edits
+            else (),
             reads=read_by(step.simple),
             pattern=searched_by(step.simple),
             program=program_in(step.simple),
@@ -164,8 +170,12 @@ def _placed(
         yield FileEdit(file, one)
 
 
-def _tool_facet(call: Call, tool: Tool, places: Places, open_file: str | None) -> Facet:
+def _tool_facet(
+    call: Call, tool: Tool, places: Places, open_file: str | None, *, with_edits: bool
+) -> Facet:
     if tool.purpose == "mutation":
+        if not with_edits:
+            return Facet()
         typed = call.typed
         if typed is not None and tool.name == "edit":
             edits = edits_of_line(typed, open_file)
@@ -204,10 +214,8 @@ def exact_key(call: Call, tool: Tool) -> bytes | None:
     kept = {key: one for key, one in given.items() if key not in _UNHEEDED}
     if tool.purpose == "mutation":
         kept.pop("view_range", None)  # editors with several verbs heed it for viewing alone
-    try:
-        return _joined(call.tool, canonical_bytes(kept).decode())
-    except InputError:  # an integer beyond 2^53, say: sorted keys are the next best thing
-        return _joined(call.tool, msgspec.json.encode(kept, order="sorted").decode())
+    # Only compared, never shown: sorted keys are all that it takes.
+    return _joined(call.tool, msgspec.json.encode(kept, order="sorted").decode())
 
 
 def _joined(tool: str, rest: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from wayproof.capture.shell.commands import Simple, unwrapped
@@ -10,7 +10,6 @@ from wayproof.capture.shell.commands import Simple, unwrapped
 __all__ = ["Edit", "edits_of_arguments", "edits_of_command", "edits_of_line", "edits_of_patch"]
 
 _MAX_CHARS: Final = 1 << 20
-_SPACE = re.compile(r"\s+")
 _ESCAPED = re.compile(r"\\[nrt]")
 
 
@@ -44,7 +43,7 @@ class Edit(NamedTuple):
 
 def _lines(text: str) -> Iterator[str]:
     for line in text[:_MAX_CHARS].splitlines():
-        bare = _SPACE.sub("", _NUMBERED.sub("", line))
+        bare = "".join(_NUMBERED.sub("", line).split())
         if bare:
             yield bare
 
@@ -59,27 +58,29 @@ def _decoded(text: str) -> str:
 def edit(path: str | None, old: str, new: str) -> Edit:
     """Return the edit that puts ``new`` where ``old`` stands."""
     before, after = list(_lines(_decoded(old))), list(_lines(_decoded(new)))
-    removed = frozenset(before) - frozenset(after)
-    added = [line for line in after if line not in set(before)]
-    rests = [(line, _rest(line, removed)) for line in dict.fromkeys(added)]
+    had = frozenset(before)
+    removed = had - frozenset(after)
+    added = [line for line in after if line not in had]
+    lengths = sorted({len(line) for line in removed}, reverse=True)
+    rests = {line: _rest(line, removed, lengths) for line in added} if removed else {}
     return Edit(
         path,
         frozenset(added),
         removed,
-        tuple((line, rest) for line, rest in rests if rest != line),
-        "".join(_rest(line, removed) for line in added),
+        tuple((line, rest) for line, rest in rests.items() if rest != line),
+        "".join(rests.get(line, line) for line in added),
     )
 
 
-def _rest(line: str, removed: frozenset[str]) -> str:
-    """Return what an added line has beside a removed one that it begins or ends with."""
-    for old in sorted(removed, key=lambda one: (-len(one), one)):
-        if len(line) - len(old) < _MIN_REST_CHARS:
+def _rest(line: str, removed: frozenset[str], lengths: Sequence[int]) -> str:
+    """Return what an added line has beside the longest removed one at its begin or end."""
+    for length in lengths:
+        if len(line) - length < _MIN_REST_CHARS:
             continue
-        if line.startswith(old):
-            return line[len(old) :]
-        if line.endswith(old):
-            return line[: -len(old)]
+        if line[:length] in removed:
+            return line[length:]
+        if line[-length:] in removed:
+            return line[:-length]
     return line
 
 

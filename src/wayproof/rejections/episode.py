@@ -1,5 +1,7 @@
 """One rejected call and what follows it, until its episode ends."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from wayproof.capture.output import storable
@@ -109,11 +111,11 @@ class OpenEpisode:
     # -- what happens -------------------------------------------------------------------
 
     @property
-    def is_reached(self) -> bool:
-        """Whether the goal was seen reached, for now."""
-        return self._closing is not None
+    def is_looking(self) -> bool:
+        """Whether it looks what calls are about; once its goal was reached it only counts."""
+        return self.closed_by is None and self._closing is None
 
-    def issued(self, read: About) -> int | None:
+    def issued(self, key_of: Callable[[], bytes | None]) -> int | None:
         """Take a call that is issued; return its position, or None when it is out of reach."""
         if self._over or self.calls >= self._window:
             self._over = True
@@ -122,18 +124,21 @@ class OpenEpisode:
         self.calls += 1
         self.waiting += 1
         key = self.opening.goal.key
-        if self._closing is not None and key is not None and read.key == key:
+        if self._closing is not None and key is not None and key_of() == key:
             # What seemed to reach the goal didn't: the same call is needed once more.
             self._closing, self._voided = None, True
             self._progress.restart()
         return self.calls
 
-    def ended(self, call: Call, read: About, position: int, result: Judged, text: str) -> bool:
-        """Take the result of a call in reach; True when it is an attempt at the same goal."""
+    def passed(self, call: Call, position: int, result: Judged) -> None:
+        """Take the result of a call in reach while the goal counts as reached."""
         self.waiting -= 1
-        if self.closed_by is not None:
-            return False
-        match, evidence = self._fits(read, result)
+        if self.closed_by is None:
+            self._changed = self._changed or result.verdict == "accepted"
+            self._show(call, position, result, None)
+            self._end_of_window()
+
+    def _show(self, call: Call, position: int, result: Judged, match: Match | None) -> None:
         self._lane.append(
             LaneCall(
                 call=position,
@@ -143,9 +148,16 @@ class OpenEpisode:
                 tool=_name(call.tool),
             )
         )
-        attempt = self._closing is None and self._settle(
-            call, position, result, match, evidence, text
-        )
+
+    def ended(self, call: Call, read: About, position: int, result: Judged, text: str) -> bool:
+        """Take the result of a call in reach; True when it is an attempt at the same goal."""
+        if not self.is_looking:
+            self.passed(call, position, result)
+            return False
+        self.waiting -= 1
+        match, evidence = self._fits(read, result)
+        self._show(call, position, result, match)
+        attempt = self._settle(call, position, result, match, evidence, text)
         if result.verdict == "accepted" and read.may_change:
             self._changed = True
         self._end_of_window()

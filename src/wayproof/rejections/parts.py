@@ -15,7 +15,17 @@ _COMPOUND = re.compile(
     r"\s*(?:(?:if|for|while|until|case|select|function|then|do|else|elif|fi|done|esac)(?=[\s;]|$)"
     r"|[{(]|[A-Za-z_][\w-]*\s*\(\s*\))"
 )
+_PLAIN = re.compile(r"[^\\\\'\"`$<>#\n|;&]*")
+"""What is surely no operator, quote or substitution."""
 _HEREDOC = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
+
+
+_CLOSED = {
+    "'": re.compile(r"[^']*'"),
+    '"': re.compile(r"(?:[^\"\\]|\\.)*\"", re.DOTALL),
+    "`": re.compile(r"(?:[^`\\]|\\.)*`", re.DOTALL),
+}
+"""A quoted text behind its first quote."""
 
 
 class Part(NamedTuple):
@@ -63,7 +73,10 @@ class _Cutter:
 
     def _step(self) -> bool:
         """Take what stands here; False where it doesn't close."""
-        text, at = self._text, self._at
+        text = self._text
+        at = self._at = _PLAIN.match(text, self._at).end()  # type: ignore[union-attr]
+        if at == len(text):
+            return True
         character = text[at]
         if character == "\\":
             self._at += 2
@@ -134,16 +147,11 @@ class _Cutter:
         self._end_part(";", 1)
 
     def _quoted(self, quote: str) -> bool:
-        text, at = self._text, self._at + 1
-        while at < len(text):
-            if text[at] == "\\" and quote != "'":
-                at += 2
-                continue
-            if text[at] == quote:
-                self._at = at + 1
-                return True
-            at += 1
-        return False
+        found = _CLOSED[quote].match(self._text, self._at + 1)
+        if found is None:
+            return False
+        self._at = found.end()
+        return True
 
     def _bracketed(self) -> bool:
         """Skip a substitution with everything inside it."""

@@ -30,7 +30,7 @@ from wayproof.evidence.rejection_names import (
     is_resumable,
 )
 from wayproof.evidence.rejection_records import Episode, EpisodeText, StratumCounts
-from wayproof.rejections.calls import About, Places, about, is_plan, target_of
+from wayproof.rejections.calls import About, Places, about, exact_key, is_plan, target_of
 from wayproof.rejections.episode import OpenEpisode, Opening
 from wayproof.rejections.intent import Goal, goal_of
 from wayproof.rejections.strata import Judged, judged
@@ -74,6 +74,7 @@ class _Pending(msgspec.Struct):
     reach: list[tuple[OpenEpisode, int]]
     batch: str | None
     open_file: str | None
+    has_edits: bool = False
 
 
 class _Thread:
@@ -160,11 +161,10 @@ class RejectionWatcher:
 
     def _issue(self, thread: _Thread, pending: _Pending) -> None:
         """Count a call for the open episodes whose batch it isn't of."""
-        pending.read = self._read(pending)
         for episode in thread.open:
             if pending.batch is not None and pending.batch == episode.batch:
                 continue
-            position = episode.issued(pending.read)
+            position = episode.issued(lambda: _key(pending))
             if position is not None:
                 pending.reach.append((episode, position))
         self._sweep(thread)
@@ -184,10 +184,17 @@ class RejectionWatcher:
         thread.in_batch = True
         return batch
 
-    def _read(self, pending: _Pending) -> About:
-        if pending.read is None:
+    def _read(self, pending: _Pending, *, with_edits: bool = False) -> About:
+        """Read a call, once: its edits only where somebody may ask for them."""
+        wants = with_edits or any(
+            one.is_looking and one.opening.goal.what == "edit" for one, _ in pending.reach
+        )
+        if pending.read is None or (wants and not pending.has_edits):
             places = Places(self._info.cwd, self._options.maps)
-            pending.read = about(pending.call, places, open_file=pending.open_file)
+            pending.read = about(
+                pending.call, places, open_file=pending.open_file, with_edits=wants
+            )
+            pending.has_edits = wants
         return pending.read
 
     def _result(self, thread: _Thread, event: Result) -> None:
@@ -201,8 +208,12 @@ class RejectionWatcher:
         self._watch_file(thread, event)
         if not pending.counts:
             return
-        if event.outcome.ok is True and not pending.reach and not self._needs_words(pending):
+        looked_at = any(episode.is_looking for episode, _ in pending.reach)
+        if event.outcome.ok is True and not looked_at and not self._needs_words(pending):
+            for episode, position in pending.reach:
+                episode.passed(pending.call, position, _ACCEPTED)
             self._succeeded(thread, pending.call.tool)
+            self._sweep(thread)
             return
         read = self._read(pending)
         found = judged(event, read, self._format)
@@ -214,6 +225,7 @@ class RejectionWatcher:
         if found.verdict == "accepted":
             self._succeeded(thread, pending.call.tool)
         if found.verdict in {"refused", "malformed", "invalid"}:
+            read = self._read(pending, with_edits=True)
             self._rejected(thread, pending, event, read, found, attempt=attempt)
         self._sweep(thread)
 
@@ -353,6 +365,15 @@ class RejectionWatcher:
             refused=self._counts.get("refused", 0),
             verdict=self._counts.get("verdict", 0),
         )
+
+
+_ACCEPTED: Final = Judged("accepted")
+
+
+def _key(pending: _Pending) -> bytes | None:
+    if pending.read is not None:
+        return pending.read.key
+    return exact_key(pending.call, tool_of(pending.call.tool, pending.call.arguments))
 
 
 def _clipped(text: str) -> str:
