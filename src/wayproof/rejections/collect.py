@@ -39,8 +39,8 @@ class WatchedLogs(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     sessions
         In the order of their names.
-    digests
-        The logs that they come from, by name.
+    files
+        The logs that they come from and that are files of their own, by name.
     left_out
         A sentence on each log or session that was found and isn't among them.
     problems
@@ -48,9 +48,13 @@ class WatchedLogs(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     sessions: tuple[Watched, ...]
-    digests: dict[str, FileDigest]
+    files: dict[str, Path]
     left_out: tuple[str, ...]
     problems: Problems
+
+    def digests(self) -> dict[str, FileDigest]:
+        """Return the logs' digests: only a bundle needs them, and a log may be large."""
+        return {name: digest_file(path) for name, path in self.files.items()}
 
 
 def watch_logs(  # noqa: PLR0913 - each is a setting of its own
@@ -123,7 +127,7 @@ def watch_logs(  # noqa: PLR0913 - each is a setting of its own
     sessions = _records(found.sessions, names, task_key)
     return WatchedLogs(
         sessions=tuple(sessions),
-        digests=_digests(found.sessions, names),
+        files=_files(found.sessions, names),
         left_out=tuple(found.left_out),
         problems=found.problems,
     )
@@ -206,11 +210,11 @@ def _short(text: str | None) -> str | None:
     return shown[:_MAX_NAME_CHARS]
 
 
-def _digests(captured: Iterable[Captured], names: _Names) -> dict[str, FileDigest]:
-    """Return the digests of the logs that are files of their own."""
-    found: dict[str, FileDigest] = {}
-    for one in captured:
-        name = names(one.file)
-        if name not in found and one.route.info.ranked is None and Path(one.file).is_file():
-            found[name] = digest_file(Path(one.file))
+def _files(captured: Iterable[Captured], names: _Names) -> dict[str, Path]:
+    """Return the logs that are files of their own, in order of name."""
+    found = {
+        names(one.file): Path(one.file)
+        for one in captured
+        if one.route.info.ranked is None and Path(one.file).is_file()
+    }
     return dict(sorted(found.items()))

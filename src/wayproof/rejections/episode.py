@@ -42,7 +42,6 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """The rejected call, and what is known of it when its result comes."""
 
     call: Call
-    read: About
     number: int
     stratum: EpisodeStratum
     kind: Kind
@@ -282,6 +281,16 @@ class OpenEpisode:
         if self.closed_by is None:
             self._resumable = resumable
             self._close("turn_end" if answered else "log_end")
+
+    def release(self) -> None:
+        """Let go of what only an open episode needs: inputs of calls may be large."""
+        opening = self.opening
+        if opening.call.arguments is None and opening.call.typed is None:
+            return
+        call = msgspec.structs.replace(opening.call, arguments=None, typed=None)
+        goal = Goal("other", None, opening.kind)
+        self.opening = msgspec.structs.replace(opening, call=call, goal=goal)
+        self._progress = Progress(goal)
 
     # -- what it comes to ---------------------------------------------------------------
 

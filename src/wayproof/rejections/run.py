@@ -135,4 +135,4 @@ def write_bundle(
 
 def inputs_of(logs: WatchedLogs) -> dict[str, FileDigest]:
     """Return the logs' digests by the roles that a manifest has them under."""
-    return {f"log:{name}": digest for name, digest in logs.digests.items()}
+    return {f"log:{name}": digest for name, digest in logs.digests().items()}

@@ -286,7 +286,6 @@ class RejectionWatcher:
         roots = Roots(root=self._info.root or self._info.cwd, maps=self._options.maps)
         opening = Opening(
             call=pending.call,
-            read=read,
             number=pending.number,
             stratum=stratum,
             kind=kind,
@@ -314,6 +313,9 @@ class RejectionWatcher:
                 one.in_parallel = True
 
     def _sweep(self, thread: _Thread) -> None:
+        for episode in thread.open:
+            if episode.closed_by is not None:
+                episode.release()
         thread.open = [one for one in thread.open if one.closed_by is None]
 
     def _prompt(self, thread: _Thread) -> None:
