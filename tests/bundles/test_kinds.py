@@ -71,7 +71,7 @@ def test_a_kind_is_one_module_and_one_row(
     assert main(["report", str(out), "--out", str(tmp_path / "report")]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "no report for this kind of bundle; expected fitness or recovery" in said.err
+    assert "no report for this kind of bundle; expected fitness or private or" in said.err
     forged = write_toy(tmp_path / "forged", b'{"text":"mine"}\n')
     assert main(["verify", str(forged)]) == 3
     said = capsys.readouterr()

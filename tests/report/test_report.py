@@ -323,7 +323,7 @@ def test_a_report_is_not_a_bundle_to_report_on(
     """The message says what is expected instead."""
     assert main(["report", str(fitness), "--out", str(tmp_path / "r")]) == 0
     assert main(["report", str(tmp_path / "r"), "--out", str(tmp_path / "q")]) == 2
-    assert "expected fitness or recovery" in capsys.readouterr().err
+    assert "expected fitness or private or" in capsys.readouterr().err
 
 
 def test_lines_are_found_by_number(tmp_path: Path) -> None:

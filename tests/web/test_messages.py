@@ -70,13 +70,16 @@ def test_no_message_is_dead() -> None:
 def test_the_limits_that_travel_in_bundles_have_their_french() -> None:
     """The seed of the recovery benchmark is French: its limits read well in it."""
     from wayproof.evidence.fitness_names import LIMITS as FITNESS
+    from wayproof.evidence.private_names import PRIVATE_LIMITS
     from wayproof.evidence.recovery_names import INDEPENDENCE
     from wayproof.evidence.recovery_names import LIMITS as RECOVERY
 
     compared = (*compare_fitness.LIMITS, compare_fitness.WITHOUT_NUMERIC, *compare_recovery.LIMITS)
     known = json.loads((ROOT / "web" / "static" / "sentences.fr.json").read_text("utf-8"))
     assert [
-        each for each in (*FITNESS, *RECOVERY, INDEPENDENCE, *compared) if each not in known
+        each
+        for each in (*FITNESS, *RECOVERY, *PRIVATE_LIMITS, INDEPENDENCE, *compared)
+        if each not in known
     ] == []
 
 

@@ -244,6 +244,7 @@ KINDS: Final[dict[str, BundleKind]] = {
                 ),
             ),
             checker="wayproof.private.check_bundle:check",
+            page_maker="wayproof.report.private_page:pages_of",
         ),
         BundleKind(
             private_names.TRIAL_KIND,
@@ -262,6 +263,7 @@ KINDS: Final[dict[str, BundleKind]] = {
                 ),
             ),
             checker="wayproof.private.check_bundle:check_trial",
+            page_maker="wayproof.report.private_page:pages_of",
         ),
         BundleKind(
             REPORT_KIND,

@@ -110,7 +110,8 @@ def _small(table: dict[str, dict[str, int]]) -> SmallMatrix:
 
 
 def _row(bundle: Bundle, place: ReportPlace) -> IndexRow:
-    digest = bundle.digest("results.jsonl" if bundle.has("results.jsonl") else "summary.json")
+    named = ("results.jsonl", "summary.json", "result.json")
+    digest = bundle.digest(next(name for name in named if bundle.has(name)))
     empty = IndexRow(
         stem=place.stem,
         name=place.name,
