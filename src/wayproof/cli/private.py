@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from wayproof.cli.progress import count_progress
 from wayproof.cli.verify import trusted_keys
-from wayproof.errors import InputError
+from wayproof.errors import InputError, OutputError
 from wayproof.evidence.private_names import ROLES
 from wayproof.text import harmless, quoted
 
@@ -116,12 +116,15 @@ def _configure_plan(parser: argparse.ArgumentParser) -> None:
         "--best-effort",
         action="append",
         default=[],
+        metavar="LIMIT",
         choices=[clause.name for clause in CLAUSES],
-        help="a limit without which a run may go on, and says so (default: all are required)",
+        help="a limit that a run may go on without, and say so: moves, seconds, memory_bytes, "
+        "processes, file_bytes, network, isolation (default: all are required)",
     )
     add(
         "--counts",
         action="append",
+        metavar="CHECK",
         choices=get_args(CheckName),
         help="a check that counts (default: all)",
     )
@@ -130,8 +133,10 @@ def _configure_plan(parser: argparse.ArgumentParser) -> None:
         add(
             f"--{name}-to",
             action="append",
+            metavar="WHO",
             choices=get_args(Receiver),
-            help=f"who receives {what} (default: {'nobody' if name == 'stderr' else 'both sides'})",
+            help=f"client, evaluator or public: who receives {what} "
+            f"(default: {'nobody' if name == 'stderr' else 'both sides'})",
         )
     add("--hidden", metavar="DIR", type=Path, required=True, help="folder to make; never shown")
     add(
@@ -183,7 +188,15 @@ def run(args: argparse.Namespace) -> int:
         "run": _run,
         "disclose": _disclose,
     }
-    for line in commands[args.action](args):
+    try:
+        lines = commands[args.action](args)
+    except OutputError as error:
+        if "{overwrite}" not in (error.mend or ""):
+            raise
+        raise OutputError(
+            error.problem, file=error.file, mend="nothing is overwritten here; choose another place"
+        ) from None
+    for line in lines:
         print(harmless(line))
     return 0
 
@@ -362,7 +375,7 @@ def _previous_result(args: argparse.Namespace, chain: "tuple[SignedStart, ...]")
         raise InputError(
             f"what became of run {len(chain)}?",
             setting="result",
-            expected="{result} DIR, or {abandoned}",
+            mend="name its bundle with {result}, or say {abandoned}",
         )
     if args.result is None:
         return None

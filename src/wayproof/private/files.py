@@ -28,10 +28,10 @@ def read_input(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
     except (OSError, ValueError) as error:
         found = error.strerror if isinstance(error, OSError) else "not a path"
         raise InputError("can't be read", file=str(path), found=found) from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise InputError("can't be read", file=str(path), expected="a regular file")
     with os.fdopen(fd, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError("can't be read", file=str(path), expected="a regular file")
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise InputError("is too large", file=str(path), expected=f"at most {most_bytes} bytes")
