@@ -12,14 +12,21 @@ import pytest
 
 from wayproof.bundles.check import check_bundle
 from wayproof.bundles.kinds import CheckRequest
-from wayproof.canonical import sha256_hex
+from wayproof.canonical import canonical_bytes, sha256_hex
 from wayproof.errors import InputError, IntegrityError, WayproofError
 from wayproof.private.cgroups import Groups
 from wayproof.private.disclose import disclose
 from wayproof.private.keys import new_key
 from wayproof.private.run import run_private
 from wayproof.private.sandbox import Machine
-from wayproof.private.signing import Trust, check_agreement, read_trust, sign_agreement
+from wayproof.private.signing import (
+    Trust,
+    check_agreement,
+    read_trust,
+    sign_agreement,
+    sign_result,
+    sign_start,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 Repair = Callable[[Path], None]
@@ -344,6 +351,13 @@ def _change(path: list[Any], value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def _flip(field: str) -> Callable[[dict[str, Any]], None]:
+    def change(trial: dict[str, Any]) -> None:
+        trial["record"][field] = not trial["record"][field]
+
+    return change
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -353,19 +367,17 @@ def _change(path: list[Any], value: Any) -> Callable[[dict[str, Any]], None]:
         _change(["scenario_salt"], "0" * 64),
         _change(["result_proof"], []),
         _change(["scenario_proof"], []),
-        _change(["record", "verified_recovery"], True),
-        _change(["record", "completed"], True),
+        _flip("verified_recovery"),
+        _flip("completed"),
         _change(["trace"], None),
         _change(["trace", "steps"], []),
-        _change(["scenario", "grid", "target"], [0, 0]),
+        lambda trial: trial["scenario"]["grid"].update(target=trial["scenario"]["grid"]["start"]),
     ],
 )
 def test_a_forged_trial_is_caught(
     finished: Any, repair: Repair, change: Callable[[dict[str, Any]], None]
 ) -> None:
     """A well-formed trial that isn't the one that was run is refused, its hashes repaired."""
-    from wayproof.canonical import canonical_bytes
-
     path = finished.folder / "trial" / "trial.json"
     trial = json.loads(path.read_bytes())
     change(trial)
@@ -453,3 +465,114 @@ def test_no_salt_is_used_twice() -> None:
         Salts(b"t" * 32, b"n" * 32).of_scenario(0),
     ]
     assert len(set(drawn)) == len(drawn)
+
+
+# -- parties that lie with their own keys -------------------------------------------------------
+
+
+def _signed_again(setting: Any, change: Callable[[dict[str, Any]], None], name: str) -> None:
+    """Let the evaluator sign another result in a bundle."""
+    folder = setting.folder / name
+    result = json.loads((folder / "result.json").read_bytes())
+    change(result)
+    data = canonical_bytes(result) + b"\n"
+    (folder / "result.json").write_bytes(data)
+    envelope = sign_result("result.json", data, setting.evaluator)
+    (folder / "result.evaluator.sig.json").write_bytes(envelope)
+
+
+@pytest.mark.parametrize("name", ["result", "trial"])
+def test_an_evaluator_can_not_sign_what_was_not_agreed(
+    setting: Any, repair: Repair, make_limits: Callable[..., Any], name: str
+) -> None:
+    """A required limit that wasn't enforced, other bounds or counts: refused, though signed."""
+    import msgspec
+
+    limits = make_limits("best_effort")
+    limits = msgspec.structs.replace(limits, seconds=make_limits("required").seconds)
+    setting.plan(limits=limits)
+    setting.sign()
+    setting.start()
+    setting.run()
+    disclose(setting.folder / "result", "1", setting.hidden, setting.folder / "trial")
+    path = setting.folder / name / "result.json"
+    signature = path.with_name("result.evaluator.sig.json")
+    kept, kept_signature = path.read_bytes(), signature.read_bytes()
+
+    def unenforced(result: dict[str, Any]) -> None:
+        result["enforced"][1]["enforced"] = False
+
+    def longer(result: dict[str, Any]) -> None:
+        result["enforced"][1]["at_most"] = 90
+
+    def fewer(result: dict[str, Any]) -> None:
+        result["trials"] = result["leaf_count"] = result["trials"] - 1
+
+    def more(result: dict[str, Any]) -> None:
+        result["verified"] = result["trials"] + 1
+
+    for change, said in (
+        (unenforced, "required limit was not enforced"),
+        (longer, "enforced"),
+        (fewer, "leaf_count"),
+        (more, "counts that can't be"),
+    ):
+        _signed_again(setting, change, name)
+        repair(path.parent)
+        with pytest.raises(IntegrityError, match=said):
+            _check(setting, name)
+        path.write_bytes(kept)
+        signature.write_bytes(kept_signature)
+
+
+def test_a_leaf_can_not_speak_of_another_trace(finished: Any, repair: Repair) -> None:
+    """A leaf whose trace isn't its record's is refused, also when the evaluator signs its root."""
+    from wayproof.evidence.private_records import Leaf
+    from wayproof.private.commitment import result_leaf_hash
+    from wayproof.private.merkle import tree_root
+
+    path = finished.folder / "result" / "leaves.jsonl"
+    leaves = [json.loads(line) for line in path.read_bytes().splitlines()]
+    leaves[0]["trace_sha256"] = "0" * 64
+    path.write_bytes(b"".join(canonical_bytes(leaf) + b"\n" for leaf in leaves))
+    root = tree_root([result_leaf_hash(Leaf(**leaf)) for leaf in leaves]).hex()
+    _signed_again(finished, lambda result: result.update(result_root=root), "result")
+    repair(path.parent)
+    with pytest.raises(IntegrityError, match="trace_sha256"):
+        _check(finished, "result")
+
+
+def test_a_kept_trace_is_not_held_back(finished: Any, repair: Repair) -> None:
+    """Where traces were agreed to be kept, a disclosure without one is refused."""
+    path = finished.folder / "trial" / "trial.json"
+    trial = json.loads(path.read_bytes())
+    trial["trace"] = None
+    path.write_bytes(canonical_bytes(trial) + b"\n")
+    repair(path.parent)
+    with pytest.raises(IntegrityError, match="agreed to be kept"):
+        _check(finished, "trial")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("previous_start", "0" * 64),
+        ("previous_start", None),
+        ("previous_result", None),
+        ("run", 3),
+        ("agreement_sha256", "0" * 64),
+        ("not_after", "2026-02-31T00:00:00Z"),
+        ("client_nonce", sha256_hex(b"nonce 0")),
+    ],
+)
+def test_a_client_can_not_bend_the_chain(agreed: Any, field: str, value: object) -> None:
+    """A start that doesn't follow from the one before is refused, though the client signs it."""
+    path = agreed.start(last=1)
+    start = json.loads(path.read_bytes()) | {field: value}
+    data = canonical_bytes(start) + b"\n"
+    path.write_bytes(data)
+    signature = path.with_name("start-0002.client.sig.json")
+    signature.write_bytes(sign_start(path.name, data, agreed.client))
+    with pytest.raises(IntegrityError):
+        agreed.run(run=2)
+    assert not (agreed.hidden / "runs").exists()
