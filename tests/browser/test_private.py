@@ -82,6 +82,8 @@ def test_a_disclosed_trial_checks_out(
         ("agreement.client.sig.json", b'"sig":"', b'"sig":"AAAA', "A signature doesn’t hold"),
         ("trial.json", b'"salt":"', b'"salt":"0', "signed root"),
         ("trial.json", b'"result_proof":["', b'"result_proof":["0', ""),
+        ("manifest.json", b"leaves no trace here", b"leaves a trace here", "limits"),
+        ("manifest.json", b'"settings":{}', b'"settings":{"a":1}', "settings"),
         ("trial.json", b'"spent":', b'"spent":1', ""),
         (
             "trial.json",
@@ -119,3 +121,18 @@ def test_a_forged_trial_is_caught_in_the_page(
     said = _checked(page, sorted(tmp_path.iterdir()))
     assert "This bundle doesn’t hold." in said
     assert problem in said
+
+
+def test_a_signature_of_nothing_is_refused_in_both(
+    explorer: Path, visit: Callable[..., "Page"], disclosed: Path, tmp_path: Path
+) -> None:
+    """A signature that belongs to no paper of the folder is refused by Python and by the page."""
+    for path in (disclosed / "trial").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "more.client.sig.json").write_bytes(
+        (tmp_path / "agreement.client.sig.json").read_bytes()
+    )
+    assert main(["verify", str(tmp_path)]) == 3
+    said = _checked(visit(explorer), sorted(tmp_path.iterdir()))
+    assert "more.client.sig.json" in said
+    assert "This bundle doesn’t hold." in said

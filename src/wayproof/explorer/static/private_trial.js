@@ -2,6 +2,7 @@
 // trial itself, made again from its actions. Ed25519 is the browser's; all else is checked here.
 
 import { canonicalText, strictText } from "./canonical.js";
+import { fileSetFaults, manifestFaults } from "./manifest.js";
 import { differenceFaults, fault, readDocument } from "./records.js";
 import { TRACE, checkTrial, readSuite, trialId } from "./recovery_bundle.js";
 import { sha256Hex } from "./sha256.js";
@@ -10,6 +11,12 @@ import { count, flag, integer, listOf, matching, object, oneOf, orNull, record, 
 const HEX = /^[0-9a-f]{64}$/;
 const digest = matching(HEX, "64 hex digits");
 const MOST_RUNS = 9999;
+const LIMITS = [
+  "The signatures show who agreed to what and who stands by which result. They don't show that the evaluator ran what it says: it runs the agent on its own machine.",
+  "A run that was never published leaves no trace here. The starts limit what can be published, not how often an agent was tried.",
+  "The interpreter, the libraries and the kernel under the agent are not covered by the hashes of the agent's files.",
+  "The scenarios are those of one hidden suite of solvable, fully visible grids; a result says nothing about other tasks.",
+];
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const LIMIT_NAMES = [
@@ -372,10 +379,20 @@ export async function checkPrivateTrial(files, manifest, pause, pins) {
   await requireSigned(files, "result.json", "evaluator", agreement.evaluator, "result");
   const chain = await readChain(files, agreement, result.run);
   const trial = readDocument(files, "trial.json", TRIAL);
+  const starts = Array.from({ length: result.run }, (_, at) => startName(at + 1));
   const faults = [
+    ...fileSetFaults(manifest, ["agreement.toml", "result.json", "trial.json", ...starts]),
+    ...manifestFaults(manifest, { inputs: {}, limits: LIMITS, settings: {} }),
     ...resultFaults(result, agreement, chain),
     ...leafFaults(trial, agreement, result, chain.start),
   ];
+  const papers = ["agreement.client", "agreement.evaluator", "result.evaluator"];
+  const known = [...papers, ...starts.map((name) => name.replace(".json", ".client"))];
+  for (const name of files.keys()) {
+    if (name.endsWith(".sig.json") && !known.includes(name.replace(/\.sig\.json$/, ""))) {
+      faults.push({ problem: "private_signature", file: name });
+    }
+  }
   const suite = suiteOf(trial, pins);
   const name = trialId(trial.record);
   if (faults.length === 0 && !suite.scenarios.has(trial.record.scenario_id)) {
