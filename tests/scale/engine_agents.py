@@ -27,7 +27,8 @@ class _FragileWalk:
                 os.kill(os.getpid(), signal.SIGKILL)
         for wish in sorted(place.glob("wait-*")):
             if _taken(wish):
-                (place / "waits-on").write_text(_node_id())
+                (place / "told").write_text(_node_id())
+                (place / "told").rename(place / "waits-on")  # whole as soon as it is there
                 time.sleep(60)
 
     def propose(self, observation: Observation) -> Action:

@@ -147,10 +147,11 @@ def test_a_node_removed_while_a_unit_runs_on_it(
 
         thread = threading.Thread(target=run)
         thread.start()
-        for _ in range(600):
-            if told.exists() and told.read_text():
+        for _ in range(1800):
+            if told.exists() or failed:
                 break
             time.sleep(0.1)
+        assert not failed
         (lost,) = [node for node in nodes if node.node_id == told.read_text()]
         cluster.add_node(num_cpus=1)
         cluster.remove_node(lost, allow_graceful=False)
