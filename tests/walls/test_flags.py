@@ -23,7 +23,7 @@ FLAGS = {
     if word.startswith("--") and word not in {"--help", "--version"}
 }
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-_OTHERS = re.compile(r"(codex exec|claude -p|opencode run) [^;`]*")
+_OTHERS = re.compile(r"(codex exec|claude -p|opencode run|inspect log convert) [^;`]*")
 _COMMAND = re.compile(rf"\bwayproof ({'|'.join(COMMANDS)})\b")
 
 
