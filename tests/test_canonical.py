@@ -47,7 +47,8 @@ def _all_records() -> list[type[Record]]:
     waiting = [Record]
     while waiting:
         for kind in waiting.pop().__subclasses__():
-            found.append(kind)
+            if kind.__module__.startswith("wayproof."):  # other tests declare toys of their own
+                found.append(kind)
             waiting.append(kind)
     return found
 
