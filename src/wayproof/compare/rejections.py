@@ -40,8 +40,10 @@ LIMITS: Final = (
         "rejected less often has fewer of them."
     ),
     "Sessions of one task are added up; the tasks are flipped and drawn whole.",
-    "Digests were checked; whether episodes follow from the logs is for `verify` with the logs "
-    "to say.",
+    (
+        "Digests were checked; whether episodes follow from the logs is for `verify` with the logs "
+        "to say."
+    ),
 )
 _SETTINGS: Final = ("window", "phrases", "maps")
 
