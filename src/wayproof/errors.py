@@ -158,3 +158,27 @@ class IntegrityError(LocatedError):
 
     exit_status: ClassVar[int] = 3
     slug: ClassVar[str] = "integrity"
+
+    @classmethod
+    def of(
+        cls, error: LocatedError, *, file: str, line: int | None = None, field: str | None = None
+    ) -> Self:
+        """Return what is wrong with input as what is wrong with evidence.
+
+        Parameters
+        ----------
+        error
+            What a reader of input found.
+        file, line
+            Where the evidence stands; they replace the error's own.
+        field
+            The field, where the error names none.
+        """
+        return cls(
+            error.problem,
+            file=file,
+            line=line,
+            field=error.field or field,
+            expected=error.expected,
+            found=error.found,
+        )

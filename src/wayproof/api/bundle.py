@@ -151,7 +151,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     own_words
         What the bundle says of itself and nobody checked.
     unchecked_signatures
-        Names of detached signatures in the folder. Nothing here checks them.
+        Names of detached signatures in the folder that were not checked.
     """
 
     folder: Path
@@ -236,7 +236,7 @@ def read_bundle(
             sessions=lines(rejection_names.SESSIONS_NAME, SessionRecord),
         )
     raise InputError(
-        "a bundle of pages, which holds no evidence",
+        "not a kind of bundle that is read from Python; verify checks it",
         file=str(where),
         expected="fitness, recovery or rejections",
         found=manifest.kind,

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 import msgspec
 
 from wayproof.api.html import table
-from wayproof.bundles.reader import LineFile, decoded_line, decoded_lines
+from wayproof.bundles.reader import LineFile, decoded_line, read_lines
 
 __all__ = ["Lines"]
 
@@ -40,8 +40,7 @@ class Lines(Sequence[T_co], Generic[T_co]):
         self._starts: array[int] | None = None
 
     def __iter__(self) -> Iterator[T_co]:
-        with LineFile(self._path) as lines:
-            yield from decoded_lines(lines, self._kind)
+        return read_lines(self._path, self._kind)
 
     def __len__(self) -> int:
         return len(self._index())

@@ -136,6 +136,13 @@ class CheckReport(NamedTuple):
     is_whole: bool = True
 
 
+_SIGNED_FILES: Final = (
+    BundleFile(private_names.AGREEMENT_NAME),
+    BundleFile(private_names.STARTS_PATTERN, record="wayproof.evidence.private_records:Start"),
+    BundleFile(private_names.RESULT_NAME, record="wayproof.evidence.private_records:PrivateResult"),
+)
+"""What a private run and a disclosed trial of it both hold: the papers that were signed."""
+
 KINDS: Final[dict[str, BundleKind]] = {
     kind.name: kind
     for kind in (
@@ -222,14 +229,7 @@ KINDS: Final[dict[str, BundleKind]] = {
         BundleKind(
             private_names.PRIVATE_KIND,
             files=(
-                BundleFile(private_names.AGREEMENT_NAME),
-                BundleFile(
-                    private_names.STARTS_PATTERN, record="wayproof.evidence.private_records:Start"
-                ),
-                BundleFile(
-                    private_names.RESULT_NAME,
-                    record="wayproof.evidence.private_records:PrivateResult",
-                ),
+                *_SIGNED_FILES,
                 BundleFile(
                     private_names.LEAVES_NAME, record="wayproof.evidence.private_records:Leaf"
                 ),
@@ -249,14 +249,7 @@ KINDS: Final[dict[str, BundleKind]] = {
         BundleKind(
             private_names.TRIAL_KIND,
             files=(
-                BundleFile(private_names.AGREEMENT_NAME),
-                BundleFile(
-                    private_names.STARTS_PATTERN, record="wayproof.evidence.private_records:Start"
-                ),
-                BundleFile(
-                    private_names.RESULT_NAME,
-                    record="wayproof.evidence.private_records:PrivateResult",
-                ),
+                *_SIGNED_FILES,
                 BundleFile(
                     private_names.TRIAL_NAME,
                     record="wayproof.evidence.private_records:PrivateTrial",

@@ -188,13 +188,7 @@ def read_manifest(folder: Path) -> Manifest:
             )
         manifest = _typed(msgspec.json.decode(data))
     except InputError as error:
-        raise IntegrityError(
-            error.problem,
-            file=str(path),
-            field=error.field,
-            expected=error.expected,
-            found=error.found,
-        ) from None
+        raise IntegrityError.of(error, file=str(path)) from None
     for name in manifest.files:
         if not is_evidence_name(name):
             raise IntegrityError("names a file outside the bundle", file=str(path), found=name)

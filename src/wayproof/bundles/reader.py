@@ -22,6 +22,7 @@ __all__ = [
     "decoded_lines",
     "identities",
     "open_bundle",
+    "read_lines",
     "read_record",
 ]
 
@@ -172,6 +173,18 @@ class LineFile:
         """Size of a line without its line feed."""
         start = self._ends[number - 1] + 1 if number else 0
         return self._ends[number] - start
+
+
+def read_lines(path: Path, record_type: type[T]) -> Iterator[T]:
+    """Open a file of LF-ended lines and decode each.
+
+    Raises
+    ------
+    InputError
+        Naming file and line of what isn't such a record, or is cut off.
+    """
+    with LineFile(path) as lines:
+        yield from decoded_lines(lines, record_type)
 
 
 def decoded_lines(lines: LineFile, record_type: type[T]) -> Iterator[T]:

@@ -135,13 +135,7 @@ def _settings(place: str, manifest: Manifest) -> _Settings:
     try:
         return convert_typed(manifest.settings, _Settings, prefix="settings")
     except InputError as error:
-        raise IntegrityError(
-            error.problem,
-            file=place,
-            field=error.field,
-            expected=error.expected,
-            found=error.found,
-        ) from None
+        raise IntegrityError.of(error, file=place) from None
 
 
 def _check_settings(settings: _Settings, summary: StoredSummary) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from wayproof.bundles.reader import read_lines
 from wayproof.errors import InputError
 from wayproof.evidence.comparison_records import GateLine
 from wayproof.text import clip, harmless
@@ -65,15 +66,7 @@ class Wanted(NamedTuple):
 
 def read_passed(results: Path) -> Iterable[Passed]:
     """Yield what the gate needs of each result of a bundle."""
-    decode = msgspec.json.Decoder(Passed).decode
-    with results.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise InputError(
-                    "not a result", file=str(results), line=number, found=str(error)
-                ) from None
+    return read_lines(results, Passed)
 
 
 def must_pass_gates(rows: Sequence[Wanted], results: Iterable[Passed]) -> list[GateLine]:

@@ -1,15 +1,13 @@
 """Means of measures over a bundle's results, attempts averaged within their task."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 
-import msgspec
-
+from wayproof.bundles.reader import read_lines
 from wayproof.canonical import Record, canonical_number
-from wayproof.errors import InputError
 from wayproof.measures.rows import Row
 from wayproof.measures.values import Asked, Attempts, asked_measures, passes
 
@@ -58,7 +56,7 @@ def measure_means(
     asked = [one for one in asked_measures(names, all_topics=all_topics) if one.kind == "mean"]
     values: list[list[float]] = [[] for _ in asked]
     task_count = missing = 0
-    for _, group in groupby(_rows(results), key=lambda row: row.task_id):
+    for _, group in groupby(read_lines(results, Row), key=lambda row: row.task_id):
         attempts = Attempts(list(group))
         task_count += 1
         missing += sum(row.lacks_packet for row in attempts.rows)
@@ -87,7 +85,7 @@ def sufficiency_figures(results: Path) -> dict[str, int | float | None]:
     """
     vacuous_count = 0
     shares: list[Fraction] = []
-    for _, group in groupby(_rows(results), key=lambda row: row.task_id):
+    for _, group in groupby(read_lines(results, Row), key=lambda row: row.task_id):
         rows = list(group)
         passed, able = passes(rows)
         vacuous_count += len(rows) - able
@@ -110,15 +108,3 @@ def _mean(asked: Asked, values: Sequence[float], task_count: int, missing: int) 
         name=asked.name,
         tasks=len(values),
     )
-
-
-def _rows(results: Path) -> Iterator[Row]:
-    decode = msgspec.json.Decoder(Row).decode
-    with results.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise InputError(
-                    "not a result", file=str(results), line=number, found=str(error)
-                ) from None

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from wayproof.errors import InputError
+from wayproof.bundles.reader import read_lines
 
 __all__ = ["Scored", "read_rows"]
 
@@ -31,12 +31,4 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield a bundle's results one by one."""
-    decode = msgspec.json.Decoder(dict[str, Any]).decode
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise InputError(
-                    "not a result", file=str(path), line=number, found=str(error)
-                ) from None
+    return read_lines(path, dict[str, Any])

@@ -26,6 +26,7 @@ from wayproof.private.evidence_folder import (
     findings,
     one_line,
     read_signed,
+    require,
     signature_files,
 )
 from wayproof.private.files import read_input
@@ -87,13 +88,7 @@ def check_trial(folder: Path, manifest: Manifest, request: CheckRequest) -> Chec
     try:
         _check_disclosed(signed, trial)
     except (InputError, IntegrityError) as error:
-        raise IntegrityError(
-            error.problem,
-            file=str(path),
-            field=error.field,
-            expected=error.expected,
-            found=error.found,
-        ) from None
+        raise IntegrityError.of(error, file=str(path)) from None
     record = trial.record
     name = trial_id(record.policy, record.scenario_id, record.policy_seed)
     came_to = (
@@ -126,13 +121,7 @@ def _signed(folder: Path, request: CheckRequest) -> Signed:
     try:
         signed = read_signed(folder, trust)
     except InputError as error:
-        raise IntegrityError(
-            error.problem,
-            file=error.file or str(folder),
-            field=error.field,
-            expected=error.expected,
-            found=error.found,
-        ) from None
+        raise IntegrityError.of(error, file=error.file or str(folder)) from None
     if trust.is_whole and not signed.known:
         raise IntegrityError(
             "signature valid, signer unknown: not by the keys that are trusted", file=str(folder)
@@ -215,7 +204,7 @@ def _check_lines(folder: Path, manifest: Manifest, signed: Signed) -> None:
                 if trace_file is not None:
                     said = None if trace is None else sha256_hex(trace)
                     facts += (("trace", leaf.trace_sha256, said),)
-                _require(facts, folder / LEAVES_NAME, where)
+                require(facts, folder / LEAVES_NAME, where)
                 tally.add(record)
                 hashes.append(result_leaf_hash(leaf))
                 passed += passes(signed.agreement, record)
@@ -231,7 +220,7 @@ def _check_lines(folder: Path, manifest: Manifest, signed: Signed) -> None:
             if trace_file is not None:
                 trace_file.close()
     counts = _totals(tally)
-    _require(
+    require(
         (
             ("leaf_count", len(hashes), result.leaf_count),
             ("result_root", tree_root(hashes).hex(), result.result_root),
@@ -261,32 +250,12 @@ def _decoded(line: bytes, decoder: Any, path: Path, index: int) -> Any:
     try:
         return decode_record_line(line, decoder)
     except InputError as error:
-        raise IntegrityError(
-            error.problem,
-            file=str(path),
-            line=index + 1,
-            field=error.field,
-            expected=error.expected,
-            found=error.found,
-        ) from None
+        raise IntegrityError.of(error, file=str(path), line=index + 1) from None
 
 
 def _totals(tally: Tally) -> tuple[int, int]:
     cells = [counts for grids in tally.cells.values() for counts in grids.values()]
     return sum(counts[1] for counts in cells), sum(counts[2] for counts in cells)
-
-
-def _require(facts: tuple[tuple[str, object, object], ...], path: Path, index: str | None) -> None:
-    for field, expected, found in facts:
-        if expected != found:
-            raise IntegrityError(
-                "doesn't hold",
-                file=str(path),
-                index=index,
-                field=field,
-                expected=quoted(str(expected)),
-                found=quoted(str(found)),
-            )
 
 
 # -- one disclosed trial -----------------------------------------------------------------------
@@ -297,7 +266,7 @@ def _check_disclosed(signed: Signed, trial: PrivateTrial) -> None:
     seeds = _seeds(signed)
     scenario_hash = scenario_leaf_hash(trial.scenario, bytes.fromhex(trial.scenario_salt))
     here = Path(TRIAL_NAME)
-    _require(
+    require(
         (
             ("leaf.record_sha256", sha256_hex(record_bytes(record)), leaf.record_sha256),
             ("leaf.trace_sha256", record.trace_sha256, leaf.trace_sha256),
@@ -350,7 +319,7 @@ def _check_disclosed(signed: Signed, trial: PrivateTrial) -> None:
             expected=failure.expected,
             found=failure.found,
         )
-    _require(
+    require(
         (
             ("trace.policy", record.policy, trial.trace.policy),
             ("trace.policy_seed", record.policy_seed, trial.trace.policy_seed),

@@ -1,5 +1,6 @@
 """What every folder of private evidence holds: agreement, starts, result, and who signed."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,8 +22,17 @@ from wayproof.private.files import read_input
 from wayproof.private.keys import public_key
 from wayproof.private.signing import Trust, check_agreement, check_result
 from wayproof.private.starts import SignedStart, read_chain
+from wayproof.text import quoted
 
-__all__ = ["Signed", "findings", "one_line", "read_result", "read_signed", "signature_files"]
+__all__ = [
+    "Signed",
+    "findings",
+    "one_line",
+    "read_result",
+    "read_signed",
+    "require",
+    "signature_files",
+]
 
 _decoder: Final = msgspec.json.Decoder(PrivateResult)
 
@@ -131,6 +141,36 @@ def _check_names(folder: Path, run: int) -> None:
             raise IntegrityError("belongs to nothing in this folder", file=str(path))
 
 
+def require(
+    facts: Iterable[tuple[str, object, object]],
+    path: Path,
+    index: str | None = None,
+    *,
+    problem: str = "doesn't hold",
+) -> None:
+    """Refuse evidence of which a field isn't what follows from the rest.
+
+    Parameters
+    ----------
+    facts
+        Field, what follows, what stands there.
+    path, index
+        Where it stands.
+    problem
+        What is said of the first that differs.
+    """
+    for field, expected, found in facts:
+        if expected != found:
+            raise IntegrityError(
+                problem,
+                file=str(path),
+                index=index,
+                field=field,
+                expected=quoted(str(expected)),
+                found=quoted(str(found)),
+            )
+
+
 def _check_result(path: Path, signed: Signed) -> None:
     """Check that a result speaks of this agreement and start, and of what was agreed."""
     agreement, result = signed.agreement, signed.result
@@ -154,15 +194,7 @@ def _check_result(path: Path, signed: Signed) -> None:
         ("keep", agreement.keep, result.keep),
         ("enforced", agreed, said),
     )
-    for field, expected, found in facts:
-        if expected != found:
-            raise IntegrityError(
-                "the result doesn't say what a run under this agreement would",
-                file=str(path),
-                field=field,
-                expected=str(expected),
-                found=str(found),
-            )
+    require(facts, path, problem="the result doesn't say what a run under this agreement would")
     for clause in result.enforced:
         if clause.agreed == "required" and not clause.enforced:
             raise IntegrityError(

@@ -93,13 +93,7 @@ def _settings(place: str, manifest: Manifest) -> RejectionSettings:
             parse_map(text)
         parse_task_key(settings.task_id_from)
     except InputError as error:
-        raise IntegrityError(
-            error.problem,
-            file=place,
-            field=error.field or "settings",
-            expected=error.expected,
-            found=error.found,
-        ) from None
+        raise IntegrityError.of(error, file=place, field="settings") from None
     if settings.format is not None and settings.format not in FORMATS:
         raise IntegrityError(
             "no such format",
@@ -131,14 +125,7 @@ def _records(path: Path, record: type[_R]) -> Iterator[tuple[int, _R]]:
             for number, line in evidence_lines(file, str(path)):
                 yield number, decode_record_line(line, decoder)
         except InputError as error:
-            raise IntegrityError(
-                error.problem,
-                file=str(path),
-                line=error.line or number,
-                field=error.field,
-                expected=error.expected,
-                found=error.found,
-            ) from None
+            raise IntegrityError.of(error, file=str(path), line=error.line or number) from None
 
 
 def _sessions(path: Path) -> list[SessionRecord]:

@@ -2,16 +2,17 @@
 
 import { byId, dataBlock, el, foreign, visible } from "../../web/static/dom.js";
 import { hasText, number, onLanguage, startLocale, text } from "../../web/static/locale.js";
-import { List, byNumber, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
+import { List, byNumber, byText } from "../../web/static/list.js";
 import { onPrint } from "../../web/static/paper.js";
 import { Permalink, linkTo } from "../../web/static/permalink.js";
 import { Stage } from "../../web/static/stage.js";
 import { csvText, saveText, shellCommand, takeButton, takeField } from "../../web/static/take.js";
 import { verdictParts } from "../../web/static/verdict.js";
-import { VERDICTS, lineReader, unpackedStep, verdictCode, verdictOf } from "./trials.js";
+import {
+  VERDICTS, Filters, lineReader, stepOf, unpackedStep, verdictCode, verdictOf,
+} from "./trials.js";
 
 const SIDES = ["base", "new"];
-const idOf = (name) => `filter-${name}`;
 
 /** What an agent's outcome is called, where it isn't "ok". */
 function outcomeText(outcome) {
@@ -104,7 +105,6 @@ class Changes {
   constructor(data, grids) {
     this.#data = data;
     this.#grids = grids;
-    this.#filters = filtersOf(data);
     this.#table = {
       columns: columnsOf(data),
       sort: ["change", 1],
@@ -113,8 +113,7 @@ class Changes {
     };
     this.#stage = new Stage((trial, shown, isPlaying) => this.#onMoment(trial, shown, isPlaying), true);
     this.#list = new List((index) => this.#open(index), () => this.#write());
-    this.#drawFilters();
-    onFilters(this.#filters.map(({ name }) => idOf(name)), () => {
+    this.#filters = new Filters(filtersOf(data), this.#table, data.scenario, () => {
       this.#choose();
       this.#write();
     });
@@ -123,8 +122,7 @@ class Changes {
     this.#link = new Permalink((state) => this.#apply(state));
     this.#apply(this.#link.opened ?? new Map());
     onLanguage(() => {
-      this.#filters = filtersOf(data);
-      this.#drawFilters();
+      this.#filters.draw(filtersOf(data));
       this.#list.redraw();
       this.#drawCount();
       this.#drawTakes();
@@ -138,12 +136,6 @@ class Changes {
       // The scrubber can move many times a second; the address needn't.
       clearTimeout(this.#writing);
       this.#writing = setTimeout(() => this.#write(), 150);
-    }
-  }
-
-  #drawFilters() {
-    for (const { name, choices } of this.#filters) {
-      fillFilter(idOf(name), choices.map(([, label]) => label));
     }
   }
 
@@ -172,19 +164,7 @@ class Changes {
   }
 
   #choose() {
-    const data = this.#data;
-    const wanted = byId("filter-text").value.toLowerCase();
-    const chosen = this.#filters
-      .map(({ name, code }) => [Number(byId(idOf(name)).value), code])
-      .filter(([value]) => value >= 0);
-    const order = [];
-    for (let index = 0; index < data.scenario.length; index += 1) {
-      const isWanted = wanted === "" || data.scenario[index].toLowerCase().includes(wanted);
-      if (isWanted && chosen.every(([value, code]) => code(index) === value)) {
-        order.push(index);
-      }
-    }
-    this.#list.show(this.#table, order);
+    this.#list.show(this.#table, this.#filters.order());
     this.#drawCount();
   }
 
@@ -198,16 +178,7 @@ class Changes {
   }
 
   #state() {
-    const { sort } = this.#table;
-    return [
-      ...this.#filters.map(({ name, choices }) => {
-        const chosen = Number(byId(idOf(name)).value);
-        return [name, chosen < 0 ? null : choices[chosen][0]];
-      }),
-      ["text", byId("filter-text").value],
-      ["sort", `${sort[1] < 0 ? "-" : ""}${sort[0]}`],
-      ...this.#trialState(),
-    ];
+    return [...this.#filters.state(), ...this.#trialState()];
   }
 
   #write() {
@@ -216,20 +187,11 @@ class Changes {
   }
 
   #apply(state) {
-    clearFilters(this.#filters.map(({ name }) => idOf(name)));
-    for (const { name, choices } of this.#filters) {
-      byId(idOf(name)).value = String(choices.findIndex(([each]) => each === state.get(name)));
-    }
-    byId("filter-text").value = state.get("text") ?? "";
-    const asked = state.get("sort") ?? "";
-    const key = asked.replace(/^-/, "");
-    if (this.#table.columns.some((column) => column.key === key)) {
-      this.#table.sort = [key, asked.startsWith("-") ? -1 : 1];
-    }
+    this.#filters.apply(state);
     this.#choose();
     const wanted = state.get("trial");
     const found = this.#data.scenario.findIndex((_, index) => trialName(this.#data, index, 0) === wanted);
-    const step = /^\d+$/.test(state.get("step") ?? "") ? Number(state.get("step")) + 1 : 0;
+    const step = stepOf(state);
     // What was filtered for is what is looked at, unless the address names a trial.
     this.#show(found < 0 ? mostTelling(this.#data, this.#list.order) : found, step);
     if (found >= 0) {

@@ -2,14 +2,16 @@
 
 import { byId, dataBlock, el, foreign, visible } from "../../web/static/dom.js";
 import { number, numberOrDash, onLanguage, startLocale, text } from "../../web/static/locale.js";
-import { List, byNumber, byText, clearFilters, fillFilter, onFilters } from "../../web/static/list.js";
+import { List, byNumber, byText } from "../../web/static/list.js";
 import { onPrint } from "../../web/static/paper.js";
 import { Permalink, linkTo } from "../../web/static/permalink.js";
 import { csvText, saveText, shellCommand, takeButton, takeField } from "../../web/static/take.js";
 import { checkItems } from "../../web/static/ledger.js";
 import { Stage } from "../../web/static/stage.js";
 import { verdictParts } from "../../web/static/verdict.js";
-import { VERDICTS, lineReader, outcomeMark, unpackedStep, verdictCode, verdictOf } from "./trials.js";
+import {
+  VERDICTS, Filters, lineReader, outcomeMark, stepOf, unpackedStep, verdictCode, verdictOf,
+} from "./trials.js";
 
 function columnsOf(data) {
   const scenario = (index) => data.scenarios[data.scenario[index]];
@@ -69,8 +71,6 @@ function filtersOf(data) {
   ];
 }
 
-const idOf = (name) => `filter-${name}`;
-
 /** One trial's name, as files and `replay --trial` spell it. */
 function trialName(data, index) {
   const policy = data.policies[data.policy[index]];
@@ -114,7 +114,6 @@ class Trials {
   constructor(data, grids) {
     this.#data = data;
     this.#grids = grids;
-    this.#filters = filtersOf(data);
     this.#table = {
       columns: columnsOf(data),
       sort: ["scenario", 1],
@@ -123,8 +122,8 @@ class Trials {
     };
     this.#stage = new Stage((trial, shown, isPlaying) => this.#onMoment(trial, shown, isPlaying));
     this.#list = new List((index) => this.#open(index), () => this.#write());
-    this.#drawFilters();
-    onFilters(this.#filters.map(({ name }) => idOf(name)), () => {
+    const names = data.scenario.map((code) => data.scenarios[code]);
+    this.#filters = new Filters(filtersOf(data), this.#table, names, () => {
       this.#choose();
       this.#write();
     });
@@ -134,8 +133,7 @@ class Trials {
     this.#link = new Permalink((state) => this.#apply(state));
     this.#apply(this.#link.opened ?? new Map());
     onLanguage(() => {
-      this.#filters = filtersOf(data);
-      this.#drawFilters();
+      this.#filters.draw(filtersOf(data));
       this.#list.redraw();
       this.#drawCount();
       this.#drawTakes();
@@ -152,12 +150,6 @@ class Trials {
       // The scrubber can move many times a second; the address needn't.
       clearTimeout(this.#writing);
       this.#writing = setTimeout(() => this.#write(), 150);
-    }
-  }
-
-  #drawFilters() {
-    for (const { name, choices } of this.#filters) {
-      fillFilter(idOf(name), choices.map(([, label]) => label));
     }
   }
 
@@ -179,19 +171,7 @@ class Trials {
   }
 
   #choose() {
-    const wanted = byId("filter-text").value.toLowerCase();
-    const chosen = this.#filters
-      .map(({ name, code }) => [Number(byId(idOf(name)).value), code])
-      .filter(([value]) => value >= 0);
-    const scenario = (index) => this.#data.scenarios[this.#data.scenario[index]].toLowerCase();
-    const order = [];
-    for (let index = 0; index < this.#data.scenario.length; index += 1) {
-      const isWanted = wanted === "" || scenario(index).includes(wanted);
-      if (isWanted && chosen.every(([value, code]) => code(index) === value)) {
-        order.push(index);
-      }
-    }
-    this.#list.show(this.#table, order);
+    this.#list.show(this.#table, this.#filters.order());
     this.#drawCount();
   }
 
@@ -203,16 +183,7 @@ class Trials {
   }
 
   #state() {
-    const { sort } = this.#table;
-    return [
-      ...this.#filters.map(({ name, choices }) => {
-        const chosen = Number(byId(idOf(name)).value);
-        return [name, chosen < 0 ? null : choices[chosen][0]];
-      }),
-      ["text", byId("filter-text").value],
-      ["sort", `${sort[1] < 0 ? "-" : ""}${sort[0]}`],
-      ...this.#trialState(),
-    ];
+    return [...this.#filters.state(), ...this.#trialState()];
   }
 
   #write() {
@@ -221,22 +192,13 @@ class Trials {
   }
 
   #apply(state) {
-    clearFilters(this.#filters.map(({ name }) => idOf(name)));
-    for (const { name, choices } of this.#filters) {
-      byId(idOf(name)).value = String(choices.findIndex(([each]) => each === state.get(name)));
-    }
-    byId("filter-text").value = state.get("text") ?? "";
-    const asked = state.get("sort") ?? "";
-    const key = asked.replace(/^-/, "");
-    if (this.#table.columns.some((column) => column.key === key)) {
-      this.#table.sort = [key, asked.startsWith("-") ? -1 : 1];
-    }
+    this.#filters.apply(state);
     this.#choose();
     const wanted = state.get("trial");
     const found = this.#data.scenario.findIndex(
       (_, index) => trialName(this.#data, index) === wanted,
     );
-    const step = /^\d+$/.test(state.get("step") ?? "") ? Number(state.get("step")) + 1 : 0;
+    const step = stepOf(state);
     this.#show(found < 0 ? mostTelling(this.#data) : found, step);
     if (found >= 0) {
       byId("trial").scrollIntoView();
